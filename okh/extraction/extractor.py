@@ -1,0 +1,45 @@
+"""The interface of extraction, and the grounding check that every extractor honours (§3.1, A.2)."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from okh.domain import Block, Fact
+
+
+class Extractor(Protocol):
+    """Block -> facts. Equal ``Block.content_key`` and ``version`` give equal facts."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the same block could yield other facts."""
+        ...
+
+    def extract(self, block: Block) -> list[Fact]: ...
+
+
+_SPACE = re.compile(r"\s+")
+
+
+def fold(text: str) -> str:
+    """Case and white space folded away: the form in which spans are compared."""
+    return _SPACE.sub(" ", text).strip().casefold()
+
+
+def is_grounded(fact: Fact, block_text: str) -> bool:
+    """Whether the evidence is a span of the block and each named entity a span of the evidence.
+
+    Entities that come from elsewhere (``linked``, ``anchor``, ``synthetic``)
+    say so in their origin and are not looked for.
+    """
+    evidence = fact.evidence
+    if block_text[fact.start : fact.end] != evidence and fold(evidence) not in fold(block_text):
+        return False
+    folded = fold(evidence)
+    return bool(folded) and all(
+        fold(m.name) in folded for m in fact.mentions if m.origin == "text"
+    )
