@@ -70,9 +70,11 @@ def position(edge: Hyperedge) -> float:
     return np.nan
 
 
-def rank(edge: Hyperedge) -> int:
-    """(family of the story, sub-rank) as one integer."""
-    return edge.story * _RANK_STRIDE + edge.sub_rank
+def pack_rank(
+    story: NDArray[np.int32], sub_rank: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """(family of the story, sub-rank) as one integer, elementwise."""
+    return (story * _RANK_STRIDE + sub_rank).astype(np.int32)
 
 
 def precedence_keys(edges: Sequence[Hyperedge]) -> PrecedenceKeys:
@@ -80,7 +82,10 @@ def precedence_keys(edges: Sequence[Hyperedge]) -> PrecedenceKeys:
     codes: dict[str, int] = {}
     return PrecedenceKeys(
         position=np.array([position(e) for e in edges], dtype=np.float64),
-        rank=np.array([rank(e) for e in edges], dtype=np.int32),
+        rank=pack_rank(
+            np.array([e.story for e in edges], dtype=np.int32),
+            np.array([e.sub_rank for e in edges], dtype=np.int32),
+        ),
         group=np.array([codes.setdefault(e.group, len(codes)) for e in edges], dtype=np.int32),
     )
 

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from okh.domain import Group, Hyperedge, Question
-from okh.precedence import position, rank
+from okh.precedence import position
 from okh.retrieval.candidates import Pool, Scoping, TransitionModel
 from okh.retrieval.scoring import Weights
 from okh.vocabulary import COVERAGE_PHASES
@@ -188,7 +188,8 @@ def is_visible(edge: Hyperedge, edges: Sequence[Hyperedge], question: Question) 
 def precedes(a: Hyperedge, b: Hyperedge) -> bool:
     if a.group != b.group:
         return False
-    return position(a) < position(b) or (position(a) == position(b) and rank(a) < rank(b))
+    rank_a, rank_b = (a.story, a.sub_rank), (b.story, b.sub_rank)
+    return position(a) < position(b) or (position(a) == position(b) and rank_a < rank_b)
 
 
 def hubs(edges: Sequence[Hyperedge]) -> set[tuple[str, str]]:

@@ -1,0 +1,122 @@
+"""Materialize what is stale, through Dagster, in this process."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster._core.instance.ref import InstanceRef
+
+from assets.partitions import GROUPS, GROUPS_PER_RUN
+from assets.staleness import Staleness, contiguous_ranges, find_stale
+from okh.extraction.rules import RulesExtractor
+from orchestration.definitions import definitions
+from storage.home import Home
+from storage.publish import snapshot
+
+Progress = Callable[[str, int, int], None]
+"""(what is being done, groups done, groups in all)."""
+
+QUIET: dict[str, Any] = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
+
+
+@dataclass(slots=True)
+class BuildReport:
+    """What a build did."""
+
+    stale: Mapping[str, str]
+    groups: int
+    runs: int = 0
+    seconds: float = 0.0
+    index_built: bool = False
+    snapshot: int | None = None
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def did_nothing(self) -> bool:
+        return self.runs == 0
+
+
+def open_instance(home: Home) -> dg.DagsterInstance:
+    """The Dagster instance: DAGSTER_HOME where it is set, else ``dagster/`` in the home.
+
+    `dagster dev` in the project's root reads ``dagster.yaml`` there, which points
+    to the same folder of the default home.
+    """
+    if os.environ.get("DAGSTER_HOME"):
+        return dg.DagsterInstance.get()
+    folder = Path(str(home.root)) / "dagster"
+    folder.mkdir(parents=True, exist_ok=True)
+    ref = InstanceRef.from_dir(str(folder), overrides={"telemetry": {"enabled": False}})
+    return dg.DagsterInstance.from_ref(ref)
+
+
+def build(
+    home: Home, instance: dg.DagsterInstance, *, pattern: str = "*", retrain: bool = False,
+    refit: bool = False, progress: Progress = lambda what, done, of: None,
+) -> BuildReport:
+    """Build the stale groups whose key matches ``pattern``, then the index.
+
+    Parameters
+    ----------
+    retrain
+        Train the transition model anew although there is one.
+    refit
+        Fit the embedder anew; vectors and model follow.
+    """
+    started = time.monotonic()
+    defs = definitions(str(home.root))
+    stale = find_stale(home, RulesExtractor(), snapshot(home), pattern)
+    report = BuildReport(stale.reasons, len(stale.groups))
+    _register(instance, stale)
+    order = instance.get_dynamic_partitions(str(GROUPS.name))
+    size = GROUPS_PER_RUN.max_partitions_per_run or len(order)
+    done = 0
+    for first, last in contiguous_ranges(stale.reasons, order, size):
+        progress("groups", done, len(stale.reasons))
+        _run(defs, instance, report, "build_groups", tags={
+            "dagster/asset_partition_range_start": first,
+            "dagster/asset_partition_range_end": last,
+        })
+        done += sum(1 for key in order[order.index(first) : order.index(last) + 1]
+                    if key in stale.reasons)
+    progress("groups", done, len(stale.reasons))
+    if stale.anything or retrain or refit:
+        progress("vectors and transition model", done, len(stale.reasons))
+        ops = {
+            "hyperedge_vectors": {"config": {"refit": refit}},
+            "transition_model": {"config": {"retrain": retrain or refit}},
+        }
+        _run(defs, instance, report, "build_index", ops=ops)
+        report.index_built = not report.failures
+    published = snapshot(home)
+    report.snapshot = published.version if published else None
+    report.seconds = time.monotonic() - started
+    return report
+
+
+def _register(instance: dg.DagsterInstance, stale: Staleness) -> None:
+    known = set(instance.get_dynamic_partitions(str(GROUPS.name)))
+    new = [key for key in stale.groups if key not in known]
+    if new:
+        instance.add_dynamic_partitions(str(GROUPS.name), new)
+
+
+def _run(
+    defs: dg.Definitions, instance: dg.DagsterInstance, report: BuildReport, job: str, *,
+    tags: Mapping[str, str] | None = None, ops: Mapping[str, Any] | None = None,
+) -> None:
+    report.runs += 1
+    config = {**QUIET, **({"ops": dict(ops)} if ops else {})}
+    result = defs.resolve_job_def(job).execute_in_process(
+        instance=instance, run_config=config, tags=dict(tags or {}), raise_on_error=False
+    )
+    if not result.success:
+        for event in result.all_events:
+            if event.is_step_failure and event.step_key:
+                report.failures.append(f"{job}: {event.step_key} (run {result.run_id})")

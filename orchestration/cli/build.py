@@ -1,0 +1,113 @@
+"""``okh ingest`` and ``okh build``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from orchestration.cli.shared import (
+    HomeOption,
+    JsonOption,
+    UserError,
+    console,
+    open_home,
+    print_json,
+    progress_bar,
+)
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
+    manifest: Annotated[
+        Path | None, typer.Option(help="CSV with file, storm, year, lead[, port, landfall].")
+    ] = None,
+    ports: Annotated[
+        Path | None, typer.Option(help="CSV with name, lon, lat[, aliases]: groups for these.")
+    ] = None,
+    radius: Annotated[
+        float | None, typer.Option(min=1, help="Kilometres from a port to a forecast location.")
+    ] = None,
+    home: HomeOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Add documents of any kind to the home, and say what each was taken for."""
+    from assets.ingest import ingest_paths
+
+    for path in (*paths, *(p for p in (manifest, ports) if p is not None)):
+        if not path.exists():
+            raise UserError(f"{path} does not exist")
+    opened = open_home(home, create=True)
+    with progress_bar(json_) as bar:
+        task = bar.add_task("reading", total=None)
+        report = ingest_paths(
+            opened, paths, manifest=manifest, ports=ports, radius_km=radius,
+            progress=lambda name: bar.update(task, advance=1, description=f"reading {name}"),
+        )
+    if json_:
+        print_json({"schema": "okh.ingest/1", **report.payload()})
+        return
+    table = Table(title="taken for", title_justify="left")
+    for column in ("kind", "files", "documents", "blocks"):
+        table.add_column(column, justify="left" if column == "kind" else "right")
+    for kind, (files, documents, blocks) in report.by_kind().items():
+        table.add_row(kind, str(files), str(documents), str(blocks))
+    console.print(table)
+    for file in report.files:
+        if file.refused:
+            console.print(f"refused: {file.refused}", style="yellow", markup=False)
+        for note in file.notes:
+            console.print(f"note: {file.name}: {note}", style="dim", markup=False)
+    for warning in report.warnings:
+        console.print(f"warning: {warning}", style="yellow", markup=False)
+    console.print(
+        f"{report.added} documents added, {report.aliased} known already, "
+        f"{report.superseded} superseded; {report.groups} groups, "
+        f"{len(report.changed)} of them new or changed. Next: okh build", markup=False,
+    )
+
+
+def build(
+    group: Annotated[str, typer.Option(help="Only groups like this, e.g. 'IRMA-2017|*'.")] = "*",
+    retrain: Annotated[bool, typer.Option(help="Train the transition model anew.")] = False,
+    refit: Annotated[bool, typer.Option(help="Fit the embedder anew; the model follows.")] = False,
+    home: HomeOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Materialize what is stale, through Dagster, in this process."""
+    from orchestration.building import build as run
+    from orchestration.building import open_instance
+
+    opened = open_home(home)
+    with progress_bar(json_) as bar, open_instance(opened) as instance:
+        task = bar.add_task("looking for what is stale", total=None)
+
+        def progress(what: str, done: int, of: int) -> None:
+            bar.update(task, description=f"building {what}", completed=done, total=of or None)
+
+        report = run(
+            opened, instance, pattern=group, retrain=retrain, refit=refit, progress=progress
+        )
+    if json_:
+        print_json({
+            "schema": "okh.build/1", "groups": report.groups, "stale": dict(report.stale),
+            "runs": report.runs, "seconds": round(report.seconds, 2),
+            "index_built": report.index_built, "snapshot": report.snapshot,
+            "failures": report.failures,
+        })
+    elif report.did_nothing:
+        console.print(
+            f"Nothing to do: {report.groups} groups and the index are up to date "
+            f"(snapshot {report.snapshot})."
+        )
+    else:
+        console.print(
+            f"{len(report.stale)} of {report.groups} groups built in {report.runs} runs, "
+            f"{report.seconds:.1f} s; snapshot {report.snapshot}."
+        )
+    for failure in report.failures:
+        console.print(f"failed: {failure}", style="bold red", markup=False)
+    if report.failures:
+        raise typer.Exit(1)

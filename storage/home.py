@@ -1,0 +1,182 @@
+"""The home: one folder where documents, tables, vectors, models and traces lie.
+
+Every write is whole or not at all (temporary file, then rename), so that a crash
+leaves the last good version readable. Names from documents never become paths:
+files are named by digests and slugs.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storage.schemas import check, schema_of
+
+FORMAT = 1
+"""Format of a home; a newer one is refused."""
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class HomeError(ValueError):
+    """A home that is not there, is of another format, or is damaged."""
+
+
+class Home:
+    """A home on a local disk; see :meth:`open`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.raw = root / "raw"
+        self.tables = root / "tables"
+        self.lance = root / "lance"
+        self.models = root / "models"
+        self.cache = root / "cache"
+        self.traces = root / "traces"
+        self.snapshots = root / "snapshots"
+
+    @classmethod
+    def open(cls, root: str | Path, *, create: bool = False) -> Home:
+        """The home at ``root``.
+
+        Raises ``HomeError`` if there is none (and ``create`` is off), if the folder
+        holds something else, or if a newer program made it.
+        """
+        home = cls(Path(root).expanduser().absolute())
+        marker = home.root / "home.json"
+        if not marker.exists():
+            if not create:
+                raise HomeError(
+                    f"{home.root} is not a home: `okh ingest PATH…` makes one, "
+                    "OKH_HOME or --home names another"
+                )
+            if home.root.exists() and not home.root.is_dir():
+                raise HomeError(f"{home.root} is a file, not a folder")
+            home.root.mkdir(parents=True, exist_ok=True)
+            atomic_write(marker, json.dumps({"format": FORMAT, "settings": {}}).encode())
+        found = home._marker().get("format")
+        if not isinstance(found, int) or found > FORMAT:
+            raise HomeError(
+                f"{home.root} has format {found}, this program reads up to {FORMAT}: "
+                "use a newer okh-rag"
+            )
+        return home
+
+    # --- settings -----------------------------------------------------------------------
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the home was told once and keeps: ports, radius, landfalls, embedder."""
+        return dict(self._marker().get("settings", {}))
+
+    def update_settings(self, **values: Any) -> None:
+        """Change some settings; the others stay."""
+        with self.lock("home"):
+            marker = self._marker()
+            marker["settings"] = {**marker.get("settings", {}), **values}
+            atomic_write(
+                self.root / "home.json", json.dumps(marker, ensure_ascii=False, indent=1).encode()
+            )
+
+    def _marker(self) -> dict[str, Any]:
+        path = self.root / "home.json"
+        try:
+            marker = json.loads(path.read_text(encoding="utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise HomeError(f"{path} is damaged: restore it from a copy") from error
+        if not isinstance(marker, dict):
+            raise HomeError(f"{path} is damaged: restore it from a copy")
+        return marker
+
+    # --- original documents -------------------------------------------------------------
+
+    def has_raw(self, digest: str) -> bool:
+        """Whether the original of this document is kept."""
+        return self._raw_path(digest).exists()
+
+    def put_raw(self, digest: str, data: bytes) -> None:
+        """Keep an original under its SHA-256. Raises ``HomeError`` if it is not its digest."""
+        path = self._raw_path(digest)
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise HomeError(f"the bytes do not have the digest {digest[:12]}")
+        atomic_write(path, data)
+
+    def raw_bytes(self, digest: str) -> bytes:
+        """The original of a document. Raises ``HomeError`` if it is gone or was changed."""
+        path = self._raw_path(digest)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            raise HomeError(f"{path} is gone: ingest the document again") from None
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise HomeError(f"{path} was changed: ingest the document again")
+        return data
+
+    def _raw_path(self, digest: str) -> Path:
+        if not _HASH.fullmatch(digest):
+            raise HomeError(f"{digest[:12]!r} is not a SHA-256")
+        return self.raw / digest[:2] / digest
+
+    # --- tables of the home -------------------------------------------------------------
+
+    def write_table(self, name: str, table: pa.Table) -> None:
+        """Replace a table of the home (``corpus``, ``groups``, ``quarantine``)."""
+        write_parquet(self.root / f"{name}.parquet", check(name, table))
+
+    def read_table(self, name: str) -> pa.Table:
+        """A table of the home; empty before it was first written."""
+        path = self.root / f"{name}.parquet"
+        if not path.exists():
+            return schema_of(name).empty_table()
+        return check(name, pq.read_table(path, partitioning=None))
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        """One writer at a time, across processes; released when its process dies."""
+        folder = self.root / "locks"
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / f"{name}.lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def atomic_write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _temporary(path) as temporary:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+
+
+def write_parquet(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _temporary(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+        temporary.replace(path)
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[Path]:
+    """A name beside ``path``, gone afterwards whatever happens."""
+    handle, name = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)

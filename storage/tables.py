@@ -1,0 +1,165 @@
+"""Tables by group: one Parquet file a table, group and version.
+
+``tables/<table>/<group slug>-<digest>/<seq>-<content hash>.parquet``; the file with
+the highest number is current. Superseded files stay until :meth:`TableStore.prune`,
+so that a snapshot keeps reading what it names. Versions stand in the file's own
+metadata: what made it (code version) and from what (input hash).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from okh.domain import digest, slug
+from storage.home import Home, HomeError, write_parquet
+from storage.schemas import SchemaError, check, only_group, schema_of
+
+_META = ("group", "code_version", "input_hash", "content_hash")
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """The current file of one table and group."""
+
+    group: str
+    path: Path
+    content_hash: str
+    code_version: str
+    input_hash: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a write; ``changed`` tells whether the content is another."""
+
+    path: Path
+    content_hash: str
+    changed: bool
+    rows: int
+
+
+class TableStore:
+    """The tables by group of one home."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def write(
+        self, name: str, group: str, table: pa.Table, *, code_version: str, input_hash: str
+    ) -> Written:
+        """Make ``table`` the current one of its group.
+
+        Nothing is written if content and versions are those of the current file.
+        Raises ``SchemaError`` for a table that does not fit, or with rows of another group.
+        """
+        table = check(name, table)
+        if not only_group(table, group):
+            raise SchemaError(f"table {name}: rows of another group than {group}")
+        content = content_hash(table)
+        before = self._file(self._folder(name, group))
+        wanted = (code_version, input_hash, content)
+        if before and (before.code_version, before.input_hash, before.content_hash) == wanted:
+            return Written(before.path, content, False, table.num_rows)
+        number = 1 + (int(before.path.name.split("-")[0]) if before else 0)
+        path = self._folder(name, group) / f"{number:08d}-{content[:12]}.parquet"
+        values = (group, code_version, input_hash, content)
+        table = table.replace_schema_metadata(dict(zip(_META, values, strict=True)))
+        write_parquet(path, table)
+        return Written(
+            path, content, before is None or before.content_hash != content, table.num_rows
+        )
+
+    def read(self, name: str, group: str) -> pa.Table:
+        """The current table of one group; empty where there is none."""
+        file = self._file(self._folder(name, group))
+        return self.read_files(name, [file.path] if file else [])
+
+    def read_many(
+        self, name: str, groups: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> pa.Table:
+        """The current tables of these groups, or of all, in the order of their keys."""
+        current = self.current(name)
+        wanted = sorted(current) if groups is None else [g for g in groups if g in current]
+        return self.read_files(name, [current[g].path for g in wanted], columns)
+
+    def read_files(
+        self, name: str, paths: Sequence[Path], columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """The rows of these files, one after the other."""
+        schema = schema_of(name)
+        if columns is not None:
+            schema = pa.schema([schema.field(c) for c in columns])
+        if not paths:
+            return schema.empty_table()
+        source = ds.dataset([str(p) for p in paths], schema=schema, format="parquet")
+        return source.to_table(columns=schema.names)
+
+    def current(self, name: str) -> dict[str, TableFile]:
+        """Group -> current file, in the order of keys."""
+        folder = self._home.tables / name
+        schema_of(name)
+        found = [self._file(each) for each in folder.iterdir()] if folder.is_dir() else []
+        return {f.group: f for f in sorted((f for f in found if f), key=lambda f: f.group)}
+
+    def remove(self, name: str, group: str) -> None:
+        """Take the table of one group away, with all its versions."""
+        folder = self._folder(name, group)
+        for path in sorted(_versions(folder)):
+            path.unlink()
+        if folder.is_dir():
+            folder.rmdir()
+
+    def prune(self, keep: Collection[str]) -> int:
+        """Drop superseded files that are not in ``keep`` (relative paths); returns their number."""
+        dropped = 0
+        for folder in self._home.tables.glob("*/*"):
+            for path in sorted(_versions(folder))[:-1]:
+                if self.relative(path) not in keep:
+                    path.unlink()
+                    dropped += 1
+        return dropped
+
+    def relative(self, file: TableFile | Path) -> str:
+        """A file's path inside the home, as snapshots keep it."""
+        path = file.path if isinstance(file, TableFile) else file
+        return path.relative_to(self._home.root).as_posix()
+
+    def _folder(self, name: str, group: str) -> Path:
+        return self._home.tables / name / f"{slug(group)[:60]}-{digest(group)[:8]}"
+
+    def _file(self, folder: Path) -> TableFile | None:
+        paths = sorted(_versions(folder))
+        if not paths:
+            return None
+        meta = pq.read_metadata(paths[-1])
+        values = {key.decode(): value.decode() for key, value in (meta.metadata or {}).items()}
+        try:
+            group, code_version, input_hash, content = (values[key] for key in _META)
+        except KeyError as error:
+            raise HomeError(f"{paths[-1]} is not a table of this program: remove it") from error
+        return TableFile(group, paths[-1], content, code_version, input_hash, meta.num_rows)
+
+
+def _versions(folder: Path) -> Iterator[Path]:
+    if folder.is_dir():
+        yield from (p for p in folder.iterdir() if p.suffix == ".parquet" and p.name[0].isdigit())
+
+
+def content_hash(table: pa.Table) -> str:
+    """SHA-256 over schema and values, whatever the file's compression or chunks."""
+    sink = hashlib.sha256(table.schema.remove_metadata().to_string().encode())
+    compact = pa.Table.from_batches(table.combine_chunks().to_batches(), schema=table.schema)
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, compact.schema.remove_metadata()) as writer:
+        writer.write_table(compact.replace_schema_metadata(None))
+    sink.update(stream.getvalue())
+    return sink.hexdigest()

@@ -1,0 +1,191 @@
+"""Vectors in LanceDB: one table for each kind, embedder and dimension.
+
+Measured facts behind the choices (LanceDB 0.40): the key column carries
+``lance-schema:unenforced-primary-key`` and no nulls, for else several writers
+duplicate rows; a group is replaced in one transaction by ``merge_insert`` with
+``when_not_matched_by_source_delete``; tables of this size are scanned flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import islice
+from typing import Any
+
+import lancedb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from okh.domain import slug
+from storage.home import Home
+
+Vectors = NDArray[np.float32]
+GroupVectors = tuple[Sequence[str], Sequence[str], Vectors]
+"""Ids, text hashes, and vectors of shape ``(n, d)``."""
+
+_KEY = {b"lance-schema:unenforced-primary-key": b"true"}
+_AT_ONCE = 2000
+_KEEP = timedelta(days=7)
+"""How long versions stay that no snapshot should need any more."""
+
+
+class EmbedderMismatch(ValueError):
+    """Vectors of another embedder than the one at hand."""
+
+
+def assert_embedder(home: Home, version: str) -> None:
+    """Record which embedder makes the home's vectors; refuse another one.
+
+    Raises ``EmbedderMismatch`` if the home was made by another. A refit says so
+    first by :func:`change_embedder`.
+    """
+    known = home.settings.get("embedder")
+    if known is None:
+        home.update_settings(embedder=version)
+    elif known != version:
+        raise EmbedderMismatch(
+            f"the home's vectors were made by the embedder {known}, not {version}: "
+            "`okh build --refit` makes them again"
+        )
+
+
+def change_embedder(home: Home, version: str) -> None:
+    """From now on ``version`` makes the home's vectors."""
+    home.update_settings(embedder=version)
+
+
+class VectorStore:
+    """The vectors of one kind (``hyperedges`` or ``chunks``) under one embedder."""
+
+    def __init__(self, home: Home, kind: str, embedder_version: str, dimension: int) -> None:
+        home.lance.mkdir(parents=True, exist_ok=True)
+        self.name = f"{kind}_{slug(embedder_version).replace('-', '_')}_{dimension}"
+        self._dimension = dimension
+        self._schema = pa.schema([
+            pa.field("id", pa.string(), nullable=False, metadata=_KEY),
+            pa.field("group", pa.string(), nullable=False),
+            pa.field("text_hash", pa.string(), nullable=False),
+            pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False),
+        ])
+        self._base = lancedb.connect(str(home.lance))
+        self._table = self._base.create_table(self.name, schema=self._schema, exist_ok=True)
+
+    @property
+    def version(self) -> int:
+        """Version of the table; each write makes a new one."""
+        return int(self._table.version)
+
+    def mirror(
+        self, group: str, ids: Sequence[str], text_hashes: Sequence[str], vectors: Vectors
+    ) -> None:
+        """Make these the vectors of the group, deletions included, in one transaction."""
+        (
+            self._table.merge_insert("id")
+            .when_matched_update_all()
+            .when_not_matched_insert_all()
+            .when_not_matched_by_source_delete(f"`group` = {quoted(group)}")
+            .execute(self._rows(group, ids, text_hashes, vectors))
+        )
+
+    def mirror_many(self, groups: Mapping[str, GroupVectors]) -> None:
+        """Mirror several groups; those that the table does not hold are added at once."""
+        known = self.groups()
+        new = [
+            self._rows(group, *rows) for group, rows in groups.items()
+            if group not in known and len(rows[0])
+        ]
+        if new:
+            self._table.add(pa.concat_tables(new))
+        for group, rows in groups.items():
+            if group in known:
+                self.mirror(group, *rows)
+
+    def groups(self) -> set[str]:
+        """Groups that have vectors."""
+        return set(self._column("group").to_pylist())
+
+    def remove_group(self, group: str) -> None:
+        """Take a group's vectors away."""
+        self._table.delete(f"`group` = {quoted(group)}")
+
+    def known_vectors(self, text_hashes: Sequence[str]) -> dict[str, Vectors]:
+        """Vectors by text hash, of those texts that were embedded before."""
+        if not self._table.count_rows():
+            return {}
+        found: dict[str, Vectors] = {}
+        for some in _parts(text_hashes):
+            listed = ", ".join(quoted(h) for h in some)
+            table = (
+                self._table.search().where(f"text_hash in ({listed})")
+                .select(["text_hash", "vector"]).limit(None).to_arrow()
+            )
+            matrix = self._matrix(table["vector"])
+            found.update(zip(table["text_hash"].to_pylist(), matrix, strict=True))
+        return found
+
+    def read(
+        self, groups: Sequence[str] | None = None, version: int | None = None
+    ) -> tuple[list[str], list[str], Vectors]:
+        """Ids, groups and vectors ``(n, d)``, of these groups or of all, at a version."""
+        table = self._at(version)
+        if groups is None:
+            found = table.to_arrow()
+        else:
+            listed = ", ".join(quoted(g) for g in groups) or "''"
+            found = (
+                table.search().where(f"`group` in ({listed})")
+                .select(["id", "group", "vector"]).limit(None).to_arrow()
+            )
+        return (
+            found["id"].to_pylist(), found["group"].to_pylist(), self._matrix(found["vector"])
+        )
+
+    def optimize(self) -> None:
+        """Join fragments, and drop versions older than a week."""
+        self._table.optimize(cleanup_older_than=_KEEP)
+
+    def _rows(
+        self, group: str, ids: Sequence[str], text_hashes: Sequence[str], vectors: Vectors
+    ) -> pa.Table:
+        if vectors.shape != (len(ids), self._dimension):
+            raise EmbedderMismatch(
+                f"{len(ids)} ids, but vectors of shape {vectors.shape} for a table of "
+                f"dimension {self._dimension}"
+            )
+        flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
+        columns: list[Any] = [
+            pa.array(ids, pa.string()),
+            pa.array([group] * len(ids), pa.string()),
+            pa.array(text_hashes, pa.string()),
+            pa.FixedSizeListArray.from_arrays(flat, self._dimension),
+        ]
+        return pa.Table.from_arrays(columns, schema=self._schema)
+
+    def _at(self, version: int | None) -> Any:
+        if version is None or version == self.version:
+            return self._table
+        # A handle of its own: checking out a version changes the handle's state.
+        table = self._base.open_table(self.name)
+        table.checkout(version)
+        return table
+
+    def _column(self, name: str) -> pa.ChunkedArray:
+        return self._table.search().select([name]).limit(None).to_arrow()[name]
+
+    def _matrix(self, column: pa.ChunkedArray) -> Vectors:
+        whole = column.combine_chunks()
+        flat: Vectors = whole.flatten().to_numpy(zero_copy_only=False)
+        return flat.reshape(-1, self._dimension)
+
+
+def quoted(value: str) -> str:
+    """A SQL string literal: the one place where a value is put into a filter."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _parts(items: Sequence[str]) -> Iterator[list[str]]:
+    iterator = iter(items)
+    while some := list(islice(iterator, _AT_ONCE)):
+        yield some
