@@ -15,14 +15,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from okh.domain import Group, digest
-from okh.embedding import Embedder, LsaEmbedder, edge_text
+from okh.embedding import Embedder, LsaEmbedder, MiniLmEmbedder, edge_text
 from okh.transition import split_storms
 from storage.home import Home
-from storage.models import latest, load_model, save_model, set_latest
+from storage.models import load_model, save_model
 from storage.publish import Snapshot
 from storage.rows import edges_from_table, entities_from_table
 from storage.tables import TableStore
-from storage.vectors import VectorStore
+from storage.vectors import EmbedderMismatch, Rows, VectorStore
 
 EMBEDDER = "embedder"
 """Name of the stored embedder among the home's models."""
@@ -65,28 +65,55 @@ def chunk_texts(store: TableStore, groups: Sequence[str]) -> Iterator[GroupTexts
         yield GroupTexts(storm_year, list(texts), list(texts.values()))
 
 
-def open_embedder(home: Home) -> Embedder | None:
-    """The embedder that made the home's vectors; None before the first build."""
-    version = latest(home, EMBEDDER)
-    if version is None:
-        return None
-    tensors, meta = load_model(home, version)
-    return LsaEmbedder.from_state(tensors, meta)
+def open_embedder(home: Home, published: Snapshot) -> Embedder:
+    """The embedder that made a snapshot's vectors.
+
+    Raises ``EmbeddingError`` if it cannot be had, ``EmbedderMismatch`` if what is
+    stored is another one.
+    """
+    if published.embedder_state is None:
+        embedder: Embedder = MiniLmEmbedder()
+    else:
+        embedder = LsaEmbedder.from_state(*load_model(home, published.embedder_state))
+    if embedder.version != published.embedder:
+        raise EmbedderMismatch(
+            f"the vectors were made by the embedder {published.embedder}, but this one is "
+            f"{embedder.version}: `okh build --refit` makes them again"
+        )
+    return embedder
 
 
-def fit_embedder(home: Home, store: TableStore, dimension: int) -> Embedder:
-    """Fit, save and return an embedder on the distinct texts of the training storms."""
+def choose_embedder(
+    home: Home, store: TableStore, kind: str, before: Snapshot | None, *, refit: bool,
+    dimension: int,
+) -> tuple[Embedder, str | None]:
+    """The embedder of a build, and where its state lies (None: nothing was fitted).
+
+    An embedder is frozen: it is the snapshot's, unless there is none or ``refit``
+    asks for another. Raises ``EmbedderMismatch`` if the snapshot's is of another kind.
+    """
+    if before is not None and not refit:
+        if not before.embedder.startswith(f"{kind}-"):
+            raise EmbedderMismatch(
+                f"this home was made by the embedder {before.embedder}, and {kind!r} is asked "
+                "for: `okh build --refit` makes all vectors again with it"
+            )
+        return open_embedder(home, before), before.embedder_state
+    if kind == "minilm":
+        return MiniLmEmbedder(), None
+    fitted = LsaEmbedder.fit(training_texts(store), dimension=dimension)
+    return fitted, save_model(home, EMBEDDER, *fitted.state())
+
+
+def training_texts(store: TableStore) -> list[str]:
+    """Distinct texts of the training storms' hyperedges: all that an embedder is fitted on."""
     groups = sorted(store.current("hyperedges"))
     split = split_storms({Group.parse(g).storm_year for g in groups})
-    training = [g for g in groups if split[Group.parse(g).storm_year] == "train"]
     texts: dict[str, None] = {}
-    for group in training:
+    for group in (g for g in groups if split[Group.parse(g).storm_year] == "train"):
         found = edge_texts(group, store.read("hyperedges", group), store.read("entities", group))
         texts.update(dict.fromkeys(found.texts))
-    embedder = LsaEmbedder.fit(list(texts), dimension=dimension)
-    tensors, meta = embedder.state()
-    set_latest(home, EMBEDDER, save_model(home, EMBEDDER, tensors, meta))
-    return embedder
+    return list(texts)
 
 
 class Embedding:
@@ -144,10 +171,8 @@ def stale_groups(store: TableStore, before: Snapshot | None, table: str) -> list
 
 def read_vectors(
     home: Home, published: Snapshot, groups: Sequence[str] | None = None
-) -> tuple[list[str], list[str], NDArray[np.float32]]:
-    """Edge ids, groups and vectors ``(n, d)`` of a snapshot, of all groups or of some."""
-    embedder = open_embedder(home)
-    if embedder is None:
-        raise ValueError("the home has no embedder: run `okh build`")
+) -> Rows:
+    """Vectors of a snapshot's hyperedges, of all groups or of some."""
+    embedder = open_embedder(home, published)
     store = VectorStore(home, "hyperedges", published.embedder, embedder.dimension)
     return store.read(groups, published.vectors.get(store.name))

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from assets.corpus import Corpus
 from assets.embedding import open_embedder, read_vectors
 from assets.transition import open_model
-from okh.domain import SOURCE_KINDS, Answer, Entity, Group, Question, Trajectory
+from okh.domain import SOURCE_KINDS, Answer, Entity, Group, Question, Trajectory, horizon_label
 from okh.generation.question import Known, Understanding, understand
 from okh.generation.reader import ExtractiveReader, Reader
 from okh.generation.target import query_text
 from okh.precedence import PrecedenceKeys, pack_rank
 from okh.retrieval.index import NO_LEAD, EdgeColumns, HypergraphIndex, Incidence
-from okh.retrieval.retriever import OrderAwareRetriever
+from okh.retrieval.retriever import Method, OrderAwareRetriever
 from okh.retrieval.scoring import Weights
 from okh.vocabulary import CYCLONE_PORTS
 from storage.home import Home, HomeError
@@ -55,6 +55,7 @@ class Engine:
     published: Snapshot
     reader: Reader = field(default_factory=ExtractiveReader)
     weights: Weights = field(default_factory=Weights)
+    method: Method = "forward"
 
     @classmethod
     def open(cls, home: Home) -> Engine:
@@ -65,13 +66,7 @@ class Engine:
         return cls(home, published)
 
     def __post_init__(self) -> None:
-        embedder = open_embedder(self.home)
-        if embedder is None or embedder.version != self.published.embedder:
-            raise HomeError(
-                "the snapshot was made with another embedder than the home now has: "
-                "run `okh build` to make its vectors again"
-            )
-        self._embedder = embedder
+        self._embedder = open_embedder(self.home, self.published)
         self._model = open_model(self.home, self.published.model)
         self._ports = Corpus(self.home).ports
         self._index = lru_cache(maxsize=16)(self._load)
@@ -89,8 +84,8 @@ class Engine:
         question = understood.question
         groups = tuple(g.key for g in self.groups if concerns(question, g))
         index = self._index(groups)
-        retriever = OrderAwareRetriever(index, self._model, self.weights)
-        query = self._embedder.embed([query_text(question)])[0]
+        retriever = OrderAwareRetriever(index, self._model, self.weights, self.method)
+        query = self._embedder.embed([dated_query(question)])[0]
         trajectories = tuple(retriever.retrieve(question, query))
         entities = self.entities({e.group for t in trajectories for e in t.edges})
         answer = self.reader.read(question, trajectories, entities)
@@ -118,8 +113,18 @@ class Engine:
         edges = read_snapshot(self.home, self.published, "hyperedges", groups)
         places = read_snapshot(self.home, self.published, "canonical_trajectories", groups)
         wanted = None if len(groups) == len(self.groups) else groups
-        ids, _, vectors = read_vectors(self.home, self.published, wanted)
-        return index_of(edges, places, ids, vectors)
+        rows = read_vectors(self.home, self.published, wanted)
+        return index_of(edges, places, rows.ids, rows.vectors)
+
+
+def dated_query(question: Question) -> str:
+    """The text to embed: the horizon asked about stands in front, as it does in an edge's text.
+
+    On dev storms of the scenarios that lifts the MRR of the evidence from .46 to .61
+    (``tests/benchmarks/embedders.py``).
+    """
+    text = query_text(question)
+    return text if question.lead is None else f"{horizon_label(question.lead)}: {text}"
 
 
 def concerns(question: Question, group: Group) -> bool:

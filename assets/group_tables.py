@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from okh.domain import digest
 from storage.home import Home
-from storage.quarantine import Quarantined, replace_stage
+from storage.quarantine import Quarantined, list_items, replace_stage
 from storage.tables import TableFile, TableStore
 
 ASSET_TABLES: dict[str, tuple[str, ...]] = {
@@ -30,6 +30,9 @@ ASSET_TABLES: dict[str, tuple[str, ...]] = {
     "canonical_trajectories": ("canonical_trajectories",),
 }
 """Group asset -> the tables it writes, in the order of the pipeline."""
+
+RETRY_TAG = "okh/retry"
+"""Tag of a run that computes the groups with faults again although nothing changed."""
 
 Tables = Mapping[str, pa.Table]
 
@@ -123,11 +126,12 @@ def refresh(
     """
     store = TableStore(home)
     current = {name: store.current(name) for name in ASSET_TABLES[asset]}
+    again = faulty_groups(home) if RETRY_TAG in context.run.tags else frozenset[str]()
     counts, fresh = Counts(), dict[str, GroupTables]()
     for group in context.partition_keys:
         counts.groups += 1
         wanted = input_hash(group)
-        if is_current(current, group, code_version, wanted):
+        if group not in again and is_current(current, group, code_version, wanted):
             counts.kept += 1
             continue
         try:
@@ -152,6 +156,11 @@ def refresh(
         )
     context.add_output_metadata(_metadata(counts, code_version, fresh))
     return GroupOutputs(code_version, fresh)
+
+
+def faulty_groups(home: Home) -> frozenset[str]:
+    """Groups with a fault in the quarantine."""
+    return frozenset(item.group for item in list_items(home) if item.group)
 
 
 def quarantined(stage: str, group: str, error: Exception, **where: str) -> Quarantined:

@@ -5,11 +5,10 @@ from pydantic import Field
 
 from assets.embedding import (
     Embedding,
+    choose_embedder,
     chunk_texts,
     edge_texts,
-    fit_embedder,
     mirror,
-    open_embedder,
     stale_groups,
 )
 from assets.partitions import OWNERS, all_groups_of
@@ -17,7 +16,7 @@ from okh.domain import Group
 from storage.home import Home
 from storage.publish import publish, snapshot
 from storage.tables import TableStore
-from storage.vectors import VectorStore, assert_embedder, change_embedder
+from storage.vectors import VectorStore
 
 
 class EmbedderConfig(dg.Config):
@@ -40,7 +39,8 @@ class EmbedderConfig(dg.Config):
     code_version="1",
 )
 def hyperedge_vectors(
-    context: dg.AssetExecutionContext, config: EmbedderConfig, home: dg.ResourceParam[Home]
+    context: dg.AssetExecutionContext, config: EmbedderConfig, home: dg.ResourceParam[Home],
+    embedder_kind: dg.ResourceParam[str],
 ) -> dg.MaterializeResult:
     """Vectors of hyperedges and of blocks in LanceDB, mirrored group by group.
 
@@ -49,11 +49,9 @@ def hyperedge_vectors(
     """
     store = TableStore(home)
     before = snapshot(home)
-    embedder = None if config.refit else open_embedder(home)
-    if embedder is None:
-        embedder = fit_embedder(home, store, config.dimension)
-        change_embedder(home, embedder.version)
-    assert_embedder(home, embedder.version)
+    embedder, state = choose_embedder(
+        home, store, embedder_kind, before, refit=config.refit, dimension=config.dimension
+    )
     if before and before.embedder != embedder.version:
         before = None
     edges = VectorStore(home, "hyperedges", embedder.version, embedder.dimension)
@@ -62,6 +60,8 @@ def hyperedge_vectors(
     gone = edges.groups() - set(store.current("hyperedges"))
     for group in gone:
         edges.remove_group(group)
+    for storm in chunks.groups() - {Group.parse(g).storm_year for g in store.current("blocks")}:
+        chunks.remove_group(storm)
     embedding = Embedding(embedder, edges)
     texts = (
         edge_texts(g, store.read("hyperedges", g), store.read("entities", g)) for g in stale
@@ -75,8 +75,9 @@ def hyperedge_vectors(
     chunks.optimize()
     published = publish(
         home, store, vectors={edges.name: edges.version, chunks.name: chunks.version},
-        model=before.model if before else None, embedder=embedder.version,
+        embedder=embedder.version, embedder_state=state,
     )
+    store.prune({path for files in published.files.values() for path in files.values()})
     return dg.MaterializeResult(metadata={
         "embedder": embedder.version,
         "dimension": embedder.dimension,

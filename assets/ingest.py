@@ -97,7 +97,7 @@ def ingest_paths(
     for path in paths:
         for result in read_path(path, hints):
             progress(result.name)
-            _keep(home, result)
+            _keep(home, result, path.absolute().parent / result.name)
             found += result.documents
             report.files.append(_file_report(result))
     corpus = Corpus(home)
@@ -161,28 +161,28 @@ def _keep_settings(
     return bool(changed)
 
 
-def _keep(home: Home, result: ReadResult) -> None:
+def _keep(home: Home, result: ReadResult, path: Path) -> None:
     """Keep originals, and what could not be read."""
     for digest, data in result.raw.items():
         if not home.has_raw(digest):
             home.put_raw(digest, data)
-    faults = [_unread(note) for note in result.notes if note.level == "problem"]
+    faults = [_unread(note, path) for note in result.notes if note.level == "problem"]
     if result.refused is not None:
-        faults.append(_refused(result.refused))
+        faults.append(_refused(result.refused, path))
     if faults:
         add(home, faults)
 
 
-def _refused(error: CorpusError) -> Quarantined:
+def _refused(error: CorpusError, path: Path) -> Quarantined:
     return Quarantined(
-        stage=STAGE, file=error.file, place=error.place, problem=error.problem, mend=error.mend,
+        stage=STAGE, file=str(path), place=error.place, problem=error.problem, mend=error.mend,
         at=datetime.now(UTC),
     )
 
 
-def _unread(note: Note) -> Quarantined:
+def _unread(note: Note, path: Path) -> Quarantined:
     return Quarantined(
-        stage=STAGE, file=note.file, place=note.place, problem=note.problem, mend=note.mend,
+        stage=STAGE, file=str(path), place=note.place, problem=note.problem, mend=note.mend,
         document=note.document or "", block=note.block or "", at=datetime.now(UTC),
     )
 

@@ -36,10 +36,6 @@ class Staleness:
     groups: tuple[str, ...]
     index: bool
 
-    @property
-    def anything(self) -> bool:
-        return bool(self.reasons) or self.index
-
 
 def find_stale(
     home: Home, extractor: Extractor, published: Snapshot | None, pattern: str = "*"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from assets.embedding import read_vectors
 from okh.domain import Group
@@ -41,9 +42,13 @@ def snapshot_dataset(
     home: Home, published: Snapshot, induced: Induced | None = None
 ) -> TransitionDataset:
     """Training pairs over all groups of a snapshot, with each distinct vector once."""
-    ids, _, vectors = read_vectors(home, published)
-    distinct, row_of = np.unique(vectors, axis=0, return_inverse=True)
-    rows = dict(zip(ids, row_of.reshape(-1).tolist(), strict=True))
+    stored = read_vectors(home, published)
+    codes, texts = pd.factorize(np.array(stored.text_hashes, dtype=object))
+    first = np.zeros(len(texts), dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    distinct = stored.vectors[first]
+    rows = dict(zip(stored.ids, codes.tolist(), strict=True))
+    del stored
 
     def signals() -> Iterator[GroupSignals]:
         for group in sorted(published.files["hyperedges"]):

@@ -30,7 +30,7 @@ from okh.domain import (
     horizon_label,
     slug,
 )
-from okh.vocabulary import CROSS_HORIZON, CYCLONE_PORTS, UNMAPPED, Vocabulary
+from okh.vocabulary import CROSS_HORIZON, CYCLONE_PORTS, UNMAPPED, Vocabulary, is_number_name
 
 VERSION = "1"
 """Raise when the same facts would give another hypergraph."""
@@ -172,10 +172,6 @@ _STATUS_WORDS = re.compile(
     r"|post[- ]tropical cyclone|typhoon|cyclone|storm)\s+",
     re.IGNORECASE,
 )
-_NUMBER_NAME = re.compile(
-    r"^(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
-    r"|sixteen|seventeen|eighteen|nineteen|twenty|thirty)(?:-[a-z]+)?$"
-)
 _PLACE_NOISE = re.compile(r"^(?:the|port-of|port)-|-(?:[a-z]{2})$")
 _UNSCOPED = frozenset({"period_h", "vessels", "reference"})
 
@@ -187,7 +183,7 @@ def _cyclone_id(name: str, origin: str, group: Group) -> str:
     bare = re.sub(r"^the-", "", slug(_STATUS_WORDS.sub("", name.strip())))
     if not bare or bare in ("hurricane", "storm", "cyclone", "depression", "system"):
         return own
-    if bare == group.storm.lower() or _NUMBER_NAME.match(bare):
+    if bare == group.storm.lower() or is_number_name(bare):
         return own
     return f"cyclone:{bare.upper()}-{group.year}"
 
@@ -400,12 +396,13 @@ def _change_edge(
     assert before.lead is not None and after.lead is not None
     relation = change_relation(new.key, old.value, new.value, vocabulary)
     scope = [a for a in after.attributes if vocabulary.attributes.get(a.key) == "scope"]
+    distance = [a for a in after.attributes if a.key == "distance_km"]
     a, b = _number(old.value), _number(new.value)
     delta = f"{b - a:+g}" if a is not None and b is not None else ""
     attributes = [
         *scope,
         Attribute("changed", new.key), Attribute("of", after.relation),
-        Attribute("from", old.value, old.unit), Attribute("to", new.value, new.unit),
+        Attribute("from", old.value, old.unit), Attribute("to", new.value, new.unit), *distance,
     ]
     if delta:
         attributes.append(Attribute("delta", delta, new.unit))

@@ -90,6 +90,22 @@ def precedence_keys(edges: Sequence[Hyperedge]) -> PrecedenceKeys:
     )
 
 
+def precedes(
+    position_a: NDArray[np.float64], rank_a: NDArray[np.int32],
+    position_b: NDArray[np.float64], rank_b: NDArray[np.int32], *, sequence_index: bool = True,
+) -> BoolArray:
+    """``a ≺ b`` by the keys of edges of one group, element by element with broadcasting.
+
+    With ``sequence_index`` (rule R5, Eq. 10) an earlier position precedes a later one
+    whatever the family; without it the later one must be of no lower family.
+    """
+    earlier, same = position_a < position_b, position_a == position_b
+    if not sequence_index:
+        earlier = earlier & (rank_a // _RANK_STRIDE <= rank_b // _RANK_STRIDE)
+    result: BoolArray = earlier | (same & (rank_a < rank_b))
+    return result
+
+
 def precedence_matrix(keys: PrecedenceKeys, *, sequence_index: bool = True) -> BoolArray:
     """≺ as a boolean matrix of shape ``(n, n)``: ``out[i, j]`` is ``e_i ≺ e_j``.
 
@@ -98,18 +114,13 @@ def precedence_matrix(keys: PrecedenceKeys, *, sequence_index: bool = True) -> B
     keys
         Keys of the ``n`` edges.
     sequence_index
-        Rule R5 (Eq. 10): an earlier position precedes a later one whatever the
-        family. Without it the later one must be of no lower family.
+        Rule R5, see :func:`precedes`.
     """
-    pos, rnk = keys.position, keys.rank
-    earlier = pos[:, None] < pos[None, :]
-    same = pos[:, None] == pos[None, :]
-    lower = rnk[:, None] < rnk[None, :]
-    if sequence_index:
-        before = earlier | (same & lower)
-    else:
-        family = rnk // _RANK_STRIDE
-        before = (earlier & (family[:, None] <= family[None, :])) | (same & lower)
+    where, rank = keys.position, keys.rank
+    before = precedes(
+        where[:, None], rank[:, None], where[None, :], rank[None, :],
+        sequence_index=sequence_index,
+    )
     result: BoolArray = before & (keys.group[:, None] == keys.group[None, :])
     return result
 

@@ -6,6 +6,7 @@ cyclone relation outside the extraction rules of its own documents.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -278,6 +279,18 @@ SEVERITY: tuple[str, ...] = (
     "category 1", "category 2", "category 3", "category 4", "category 5",
 )
 """Cyclone states from weak to strong: decides intensifies_to against weakens_to."""
+
+
+_NUMBERED = re.compile(
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
+    r"|sixteen|seventeen|eighteen|nineteen|twenty|thirty)(?:-[a-z]+)*",
+    re.IGNORECASE,
+)
+
+
+def is_number_name(storm: str) -> bool:
+    """Whether a storm bears its number until it is named (``NINE``, ``TWENTY-TWO``, ``NINE-E``)."""
+    return _NUMBERED.fullmatch(storm) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
 
+from assets.group_tables import RETRY_TAG, faulty_groups
 from assets.partitions import GROUPS, GROUPS_PER_RUN
 from assets.staleness import Staleness, contiguous_ranges, find_stale
 from okh.extraction.rules import RulesExtractor
@@ -58,7 +59,7 @@ def open_instance(home: Home) -> dg.DagsterInstance:
 
 def build(
     home: Home, instance: dg.DagsterInstance, *, pattern: str = "*", retrain: bool = False,
-    refit: bool = False, progress: Progress = lambda what, done, of: None,
+    refit: bool = False, retry: bool = False, progress: Progress = lambda what, done, of: None,
 ) -> BuildReport:
     """Build the stale groups whose key matches ``pattern``, then the index.
 
@@ -68,26 +69,33 @@ def build(
         Train the transition model anew although there is one.
     refit
         Fit the embedder anew; vectors and model follow.
+    retry
+        Build the groups with faults in the quarantine again although nothing changed.
     """
     started = time.monotonic()
     defs = definitions(str(home.root))
     stale = find_stale(home, RulesExtractor(), snapshot(home), pattern)
-    report = BuildReport(stale.reasons, len(stale.groups))
+    reasons = dict(stale.reasons)
+    if retry:
+        faulty = faulty_groups(home) & set(stale.groups)
+        reasons = dict.fromkeys(sorted(faulty), "quarantine") | reasons
+    report = BuildReport(reasons, len(stale.groups))
     _register(instance, stale)
     order = instance.get_dynamic_partitions(str(GROUPS.name))
     size = GROUPS_PER_RUN.max_partitions_per_run or len(order)
     done = 0
-    for first, last in contiguous_ranges(stale.reasons, order, size):
-        progress("groups", done, len(stale.reasons))
+    for first, last in contiguous_ranges(reasons, order, size):
+        progress("groups", done, len(reasons))
         _run(defs, instance, report, "build_groups", tags={
+            **({RETRY_TAG: "true"} if retry else {}),
             "dagster/asset_partition_range_start": first,
             "dagster/asset_partition_range_end": last,
         })
         done += sum(1 for key in order[order.index(first) : order.index(last) + 1]
-                    if key in stale.reasons)
-    progress("groups", done, len(stale.reasons))
-    if stale.anything or retrain or refit:
-        progress("vectors and transition model", done, len(stale.reasons))
+                    if key in reasons)
+    progress("groups", done, len(reasons))
+    if reasons or stale.index or retrain or refit:
+        progress("vectors and transition model", done, len(reasons))
         ops = {
             "hyperedge_vectors": {"config": {"refit": refit}},
             "transition_model": {"config": {"retrain": retrain or refit}},
@@ -119,4 +127,12 @@ def _run(
     if not result.success:
         for event in result.all_events:
             if event.is_step_failure and event.step_key:
-                report.failures.append(f"{job}: {event.step_key} (run {result.run_id})")
+                why = _cause(event.step_failure_data.error)
+                report.failures.append(f"{event.step_key}: {why} (run {result.run_id})")
+
+
+def _cause(error: Any) -> str:
+    """The first line of the innermost error of a failed step."""
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return "unknown error" if error is None else error.message.strip().split("\n")[0]

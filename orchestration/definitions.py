@@ -6,11 +6,12 @@ import dagster as dg
 
 from orchestration.jobs import ASSETS, JOBS
 from orchestration.resources import (
+    EmbedderResource,
     ExtractorResource,
     GroupTablesResource,
     HomeResource,
 )
-from orchestration.settings import home_path
+from orchestration.settings import embedder_kind, home_path
 
 
 def definitions(home: str) -> dg.Definitions:
@@ -22,6 +23,7 @@ def definitions(home: str) -> dg.Definitions:
         resources={
             "home": resource,
             "extractor": ExtractorResource(),
+            "embedder_kind": EmbedderResource(name=embedder_kind()),
             "group_tables": GroupTablesResource(home=resource),
         },
         executor=dg.in_process_executor,

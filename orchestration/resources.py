@@ -31,6 +31,19 @@ class ExtractorResource(dg.ConfigurableResource[Extractor]):
         return RulesExtractor()
 
 
+class EmbedderResource(dg.ConfigurableResource[str]):
+    """What turns texts into vectors."""
+
+    name: Literal["lsa", "minilm"] = Field(
+        default="lsa",
+        description="`lsa` (TF-IDF and SVD, fitted once) is the embedded default; `minilm` "
+        "retrieves better at a hundred times the cost, and needs the extra `minilm`.",
+    )
+
+    def create_resource(self, context: dg.InitResourceContext) -> str:
+        return self.name
+
+
 class GroupTablesResource(dg.ConfigurableIOManagerFactory[GroupTablesIOManager]):
     """The Parquet IO manager of the group assets, over the same home."""
 

@@ -12,11 +12,11 @@ import hashlib
 import json
 import os
 import re
-import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +25,9 @@ from storage.schemas import check, schema_of
 
 FORMAT = 1
 """Format of a home; a newer one is refused."""
+
+TEMPORARY = ".tmp-"
+"""Beginning of the names of files that are still being written, or were when a process died."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -50,8 +53,8 @@ class Home:
     def open(cls, root: str | Path, *, create: bool = False) -> Home:
         """The home at ``root``.
 
-        Raises ``HomeError`` if there is none (and ``create`` is off), if the folder
-        holds something else, or if a newer program made it.
+        Raises ``HomeError`` if there is none (and ``create`` is off), if it is a file,
+        if it is damaged, or if a newer program made it.
         """
         home = cls(Path(root).expanduser().absolute())
         marker = home.root / "home.json"
@@ -64,7 +67,10 @@ class Home:
             if home.root.exists() and not home.root.is_dir():
                 raise HomeError(f"{home.root} is a file, not a folder")
             home.root.mkdir(parents=True, exist_ok=True)
-            atomic_write(marker, json.dumps({"format": FORMAT, "settings": {}}).encode())
+            with home.lock("home"):
+                if not marker.exists():  # another process may have been here in between
+                    empty = {"format": FORMAT, "settings": {}}
+                    atomic_write(marker, json.dumps(empty).encode())
         found = home._marker().get("format")
         if not isinstance(found, int) or found > FORMAT:
             raise HomeError(
@@ -90,14 +96,7 @@ class Home:
             )
 
     def _marker(self) -> dict[str, Any]:
-        path = self.root / "home.json"
-        try:
-            marker = json.loads(path.read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise HomeError(f"{path} is damaged: restore it from a copy") from error
-        if not isinstance(marker, dict):
-            raise HomeError(f"{path} is damaged: restore it from a copy")
-        return marker
+        return read_json(self.root / "home.json", mend="restore it from a copy")
 
     # --- original documents -------------------------------------------------------------
 
@@ -139,7 +138,10 @@ class Home:
         path = self.root / f"{name}.parquet"
         if not path.exists():
             return schema_of(name).empty_table()
-        return check(name, pq.read_table(path, partitioning=None))
+        try:
+            return check(name, pq.read_table(path, partitioning=None))
+        except pa.ArrowInvalid as error:
+            raise HomeError(f"{path} is damaged: restore it from a copy") from error
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
@@ -151,32 +153,43 @@ class Home:
             yield
 
 
+def read_json(path: Path, *, mend: str) -> dict[str, Any]:
+    """The JSON object in a file. Raises ``HomeError`` with the mend if it holds none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # not JSON, or not even text
+        raise HomeError(f"{path} is damaged: {mend}") from error
+    if not isinstance(found, dict):
+        raise HomeError(f"{path} is damaged: {mend}")
+    return found
+
+
 def atomic_write(path: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _temporary(path) as temporary:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+    with _whole(path) as file:
+        file.write(data)
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:
     """Write a Parquet file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _temporary(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
-        temporary.replace(path)
+    with _whole(path) as file:
+        pq.write_table(table, file, compression="zstd")
 
 
 @contextmanager
-def _temporary(path: Path) -> Iterator[Path]:
-    """A name beside ``path``, gone afterwards whatever happens."""
-    handle, name = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+def _whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file that takes the place of ``path`` once its block ends without an error.
+
+    It is on the disk before it gets its name: a power cut leaves no empty file there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Not tempfile's: those are readable by their owner alone, whatever the umask.
+    temporary = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}")
     try:
-        yield temporary
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import tempfile
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from okh.domain import digest
-from storage.home import Home, HomeError, atomic_write
+from storage.home import TEMPORARY, Home, HomeError, atomic_write, read_json
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -30,17 +31,17 @@ def save_model(
     home: Home, name: str, tensors: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
 ) -> str:
     """Store a model; returns its version, ``<name>-<12 hex digits>``."""
-    data = save({key: np.ascontiguousarray(value) for key, value in tensors.items()})
+    # Not ascontiguousarray, which makes a vector of a number.
+    data = save({key: np.asarray(value, order="C") for key, value in tensors.items()})
     text = json.dumps(meta, ensure_ascii=False, sort_keys=True, indent=1)
     version = f"{name}-{digest(data.hex(), text)[:12]}"
     folder = _folder(home, version)
     if folder.exists():
         return version
-    home.models.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=".tmp-", dir=home.models))
+    temporary = home.models / f"{TEMPORARY}{uuid.uuid4().hex}"
     try:
-        (temporary / "model.safetensors").write_bytes(data)
-        (temporary / "meta.json").write_text(text, encoding="utf-8")
+        atomic_write(temporary / "model.safetensors", data)
+        atomic_write(temporary / "meta.json", text.encode())
         temporary.rename(folder)
     except OSError:
         # Another process stored the same model in between: then it is there.
@@ -55,26 +56,12 @@ def load_model(home: Home, version: str) -> tuple[Tensors, dict[str, Any]]:
     folder = _folder(home, version)
     if not folder.is_dir():
         raise HomeError(f"the home has no model {version}: run `okh build --retrain`")
-    meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-    return load_file(folder / "model.safetensors"), meta
-
-
-def set_latest(home: Home, name: str, version: str) -> None:
-    """Make ``version`` the latest of its name."""
-    with home.lock("models"):
-        known = _latest(home)
-        known[name] = version
-        atomic_write(home.models / "latest.json", json.dumps(known, indent=1).encode())
-
-
-def latest(home: Home, name: str) -> str | None:
-    """The latest version of a name, None if there is none."""
-    return _latest(home).get(name)
-
-
-def _latest(home: Home) -> dict[str, str]:
-    path = home.models / "latest.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    mend = f"remove {folder} and run `okh build --retrain`"
+    meta = read_json(folder / "meta.json", mend=mend)
+    try:
+        return load_file(folder / "model.safetensors"), meta
+    except (SafetensorError, FileNotFoundError) as error:
+        raise HomeError(f"the model {version} is damaged: {mend}") from error
 
 
 def _folder(home: Home, version: str) -> Path:

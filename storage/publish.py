@@ -14,14 +14,18 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from storage.home import Home, HomeError, atomic_write
+from storage.home import Home, HomeError, atomic_write, read_json
 from storage.schemas import BY_GROUP
 from storage.tables import TableStore
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What belongs together. ``files`` is table -> group -> path inside the home."""
+    """What belongs together.
+
+    ``files`` is table -> group -> path inside the home; ``embedder`` the version of
+    what made the vectors, ``embedder_state`` where a fitted one lies among the models.
+    """
 
     version: int
     created: str
@@ -29,22 +33,41 @@ class Snapshot:
     vectors: Mapping[str, int]
     embedder: str
     model: str | None
+    embedder_state: str | None = None
 
 
 def publish(
-    home: Home, store: TableStore, *, vectors: Mapping[str, int], embedder: str, model: str | None
+    home: Home, store: TableStore, *, vectors: Mapping[str, int], embedder: str,
+    embedder_state: str | None = None,
 ) -> Snapshot:
-    """Publish the tables as they are now with these vectors and this model."""
+    """Publish the tables as they are now with these vectors.
+
+    The transition model stays if it learned from vectors of the same embedder.
+    """
     files = {
         name: {group: store.relative(file) for group, file in store.current(name).items()}
         for name in BY_GROUP
     }
-    return _publish(home, Snapshot(0, "", files, dict(vectors), embedder, model))
+    with home.lock("publish"):
+        before = snapshot(home)
+        model = before.model if before and before.embedder == embedder else None
+        made = Snapshot(0, "", files, dict(vectors), embedder, model, embedder_state)
+        return _publish(home, made)
 
 
 def republish(home: Home, before: Snapshot, *, model: str) -> Snapshot:
-    """Publish ``before`` with another model; its tables and vectors stay as they are."""
-    return _publish(home, replace(before, model=model))
+    """Publish another model, learned from ``before``; tables and vectors stay as they are.
+
+    What was published since ``before`` stays too: the model goes into the present
+    snapshot. Raises ``HomeError`` if that one is of another embedder.
+    """
+    with home.lock("publish"):
+        present = snapshot(home) or before
+        if present.embedder != before.embedder:
+            raise HomeError(
+                "the embedder was changed while the model was trained: run `okh build --retrain`"
+            )
+        return _publish(home, replace(present, model=model))
 
 
 def snapshot(home: Home) -> Snapshot | None:
@@ -52,10 +75,11 @@ def snapshot(home: Home) -> Snapshot | None:
     path = home.root / "published.json"
     if not path.exists():
         return None
+    mend = "remove it and run `okh build`"
     try:
-        return Snapshot(**json.loads(path.read_text(encoding="utf-8")))
-    except (json.JSONDecodeError, TypeError) as error:
-        raise HomeError(f"{path} is damaged: remove it and run `okh build`") from error
+        return Snapshot(**read_json(path, mend=mend))
+    except TypeError as error:
+        raise HomeError(f"{path} is of another version of this program: {mend}") from error
 
 
 def read_snapshot(
@@ -68,12 +92,9 @@ def read_snapshot(
 
 
 def _publish(home: Home, what: Snapshot) -> Snapshot:
-    with home.lock("publish"):
-        before = snapshot(home)
-        number = before.version + 1 if before else 1
-        made = replace(
-            what, version=number, created=datetime.now(UTC).isoformat(timespec="seconds")
-        )
-        data = json.dumps(asdict(made), ensure_ascii=False).encode()
-        atomic_write(home.root / "published.json", data)
+    before = snapshot(home)
+    number = before.version + 1 if before else 1
+    made = replace(what, version=number, created=datetime.now(UTC).isoformat(timespec="seconds"))
+    data = json.dumps(asdict(made), ensure_ascii=False).encode()
+    atomic_write(home.root / "published.json", data)
     return made

@@ -170,29 +170,53 @@ def schema_of(table: str) -> pa.Schema:
 def check(name: str, table: pa.Table) -> pa.Table:
     """The table with its columns in the schema's order and types.
 
-    Raises ``SchemaError`` for missing or unknown columns, values that do not fit
-    the type, and nulls where there may be none.
+    Raises ``SchemaError`` for missing, unknown or repeated columns, values that do
+    not fit the type, and nulls where there may be none: lists and the fields of
+    what they hold have no nulls either.
     """
     schema = schema_of(name)
-    missing = [c for c in schema.names if c not in table.column_names]
-    unknown = [c for c in table.column_names if c not in schema.names]
+    known, found = schema.names, table.column_names
+    missing = [c for c in known if c not in found]
+    unknown = [c for c in found if c not in known]
     if missing or unknown:
         raise SchemaError(f"table {name}: missing columns {missing}, unknown columns {unknown}")
+    repeated = sorted({c for c in found if found.count(c) > 1})
+    if repeated:
+        raise SchemaError(f"table {name}: repeated columns {repeated}")
     columns = []
     for field in schema:
         column = table[field.name]
         try:
+            if _unknown_fields(column.type, field.type):  # which a cast would drop
+                raise pa.ArrowInvalid("unknown fields")
             column = column.cast(field.type)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise SchemaError(
                 f"table {name}, column {field.name}: {column.type} does not fit {field.type}"
             ) from error
-        if not field.nullable and column.null_count:
-            raise SchemaError(
-                f"table {name}, column {field.name}: {column.null_count} values are missing"
-            )
+        nulls = 0 if field.nullable else _nulls(column)
+        if nulls:
+            raise SchemaError(f"table {name}, column {field.name}: {nulls} values are missing")
         columns.append(column)
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _unknown_fields(found: pa.DataType, wanted: pa.DataType) -> set[str]:
+    """Fields of what a list holds that the schema's list does not know."""
+    kinds = [kind.value_type for kind in (found, wanted) if hasattr(kind, "value_type")]
+    if len(kinds) < 2 or not all(pa.types.is_struct(kind) for kind in kinds):
+        return set()
+    return {field.name for field in kinds[0]} - {field.name for field in kinds[1]}
+
+
+def _nulls(column: pa.ChunkedArray) -> int:
+    """Nulls in a column and, for a list, in all that it holds."""
+    count: int = column.null_count
+    if pa.types.is_list(column.type):
+        count += _nulls(pc.list_flatten(column))
+    elif pa.types.is_struct(column.type):
+        count += sum(_nulls(part) for part in column.flatten())
+    return count
 
 
 def only_group(table: pa.Table, group: str) -> bool:

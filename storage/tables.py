@@ -9,6 +9,7 @@ metadata: what made it (code version) and from what (input hash).
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,8 +101,11 @@ class TableStore:
             schema = pa.schema([schema.field(c) for c in columns])
         if not paths:
             return schema.empty_table()
-        source = ds.dataset([str(p) for p in paths], schema=schema, format="parquet")
-        return source.to_table(columns=schema.names)
+        try:
+            source = ds.dataset([str(p) for p in paths], schema=schema, format="parquet")
+            return source.to_table(columns=schema.names)
+        except FileNotFoundError as error:
+            raise HomeError(f"a file of table {name} is gone: run `okh build`") from error
 
     def current(self, name: str) -> dict[str, TableFile]:
         """Group -> current file, in the order of keys."""
@@ -113,10 +117,8 @@ class TableStore:
     def remove(self, name: str, group: str) -> None:
         """Take the table of one group away, with all its versions."""
         folder = self._folder(name, group)
-        for path in sorted(_versions(folder)):
-            path.unlink()
         if folder.is_dir():
-            folder.rmdir()
+            shutil.rmtree(folder)
 
     def prune(self, keep: Collection[str]) -> int:
         """Drop superseded files that are not in ``keep`` (relative paths); returns their number."""
@@ -140,7 +142,10 @@ class TableStore:
         paths = sorted(_versions(folder))
         if not paths:
             return None
-        meta = pq.read_metadata(paths[-1])
+        try:
+            meta = pq.read_metadata(paths[-1])
+        except pa.ArrowInvalid as error:
+            raise HomeError(f"{paths[-1]} is damaged: remove it and run `okh build`") from error
         values = {key.decode(): value.decode() for key, value in (meta.metadata or {}).items()}
         try:
             group, code_version, input_hash, content = (values[key] for key in _META)
@@ -155,11 +160,13 @@ def _versions(folder: Path) -> Iterator[Path]:
 
 
 def content_hash(table: pa.Table) -> str:
-    """SHA-256 over schema and values, whatever the file's compression or chunks."""
-    sink = hashlib.sha256(table.schema.remove_metadata().to_string().encode())
-    compact = pa.Table.from_batches(table.combine_chunks().to_batches(), schema=table.schema)
+    """SHA-256 over schema and values, however they lie in files, chunks or slices."""
+    plain = table.combine_chunks().replace_schema_metadata(None)
+    # Taken row by row into new buffers: a slice of a table may have others than its like.
+    fresh = plain.take(pa.array(range(plain.num_rows), pa.int64()))
     stream = pa.BufferOutputStream()
-    with pa.ipc.new_stream(stream, compact.schema.remove_metadata()) as writer:
-        writer.write_table(compact.replace_schema_metadata(None))
+    with pa.ipc.new_stream(stream, fresh.schema) as writer:
+        writer.write_table(fresh)
+    sink = hashlib.sha256(plain.schema.to_string().encode())
     sink.update(stream.getvalue())
     return sink.hexdigest()

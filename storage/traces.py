@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from storage.home import Home, HomeError, atomic_write
+from storage.home import Home, HomeError, atomic_write, read_json
 
 SCHEMA = 1
 
@@ -49,7 +49,7 @@ def load_all(home: Home) -> list[Trace]:
     """All traces in the order they were asked."""
     found = []
     for path in sorted(home.traces.glob("*.json")) if home.traces.is_dir() else ():
-        row = json.loads(path.read_text(encoding="utf-8"))
+        row = read_json(path, mend="remove it")
         if row.pop("schema", None) != SCHEMA:
             raise HomeError(f"{path} has another schema than {SCHEMA}: remove it")
         found.append(Trace(**{**row, "asked_at": datetime.fromisoformat(row["asked_at"])}))

@@ -8,8 +8,9 @@ duplicate rows; a group is replaced in one transaction by ``merge_insert`` with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
@@ -20,40 +21,33 @@ from numpy.typing import NDArray
 
 from okh.domain import slug
 from storage.home import Home
+from storage.publish import snapshot
 
 Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Stored vectors: three columns of ``n`` values, and a matrix of shape ``(n, d)``."""
+
+    ids: list[str]
+    groups: list[str]
+    text_hashes: list[str]
+    vectors: Vectors
+
+
 GroupVectors = tuple[Sequence[str], Sequence[str], Vectors]
 """Ids, text hashes, and vectors of shape ``(n, d)``."""
 
 _KEY = {b"lance-schema:unenforced-primary-key": b"true"}
 _AT_ONCE = 2000
 _KEEP = timedelta(days=7)
-"""How long versions stay that no snapshot should need any more."""
+"""How long versions stay that no snapshot needs any more."""
+_MARGIN = timedelta(seconds=10)
 
 
 class EmbedderMismatch(ValueError):
-    """Vectors of another embedder than the one at hand."""
-
-
-def assert_embedder(home: Home, version: str) -> None:
-    """Record which embedder makes the home's vectors; refuse another one.
-
-    Raises ``EmbedderMismatch`` if the home was made by another. A refit says so
-    first by :func:`change_embedder`.
-    """
-    known = home.settings.get("embedder")
-    if known is None:
-        home.update_settings(embedder=version)
-    elif known != version:
-        raise EmbedderMismatch(
-            f"the home's vectors were made by the embedder {known}, not {version}: "
-            "`okh build --refit` makes them again"
-        )
-
-
-def change_embedder(home: Home, version: str) -> None:
-    """From now on ``version`` makes the home's vectors."""
-    home.update_settings(embedder=version)
+    """Vectors of another embedder, or of another dimension, than those at hand."""
 
 
 class VectorStore:
@@ -61,6 +55,7 @@ class VectorStore:
 
     def __init__(self, home: Home, kind: str, embedder_version: str, dimension: int) -> None:
         home.lance.mkdir(parents=True, exist_ok=True)
+        self._home = home
         self.name = f"{kind}_{slug(embedder_version).replace('-', '_')}_{dimension}"
         self._dimension = dimension
         self._schema = pa.schema([
@@ -81,26 +76,20 @@ class VectorStore:
         self, group: str, ids: Sequence[str], text_hashes: Sequence[str], vectors: Vectors
     ) -> None:
         """Make these the vectors of the group, deletions included, in one transaction."""
+        self.mirror_many({group: (ids, text_hashes, vectors)})
+
+    def mirror_many(self, groups: Mapping[str, GroupVectors]) -> None:
+        """Make these the vectors of several groups, in one transaction."""
+        if not groups:
+            return
+        # merge_insert for a first build too: rows that two writers add would be there twice.
         (
             self._table.merge_insert("id")
             .when_matched_update_all()
             .when_not_matched_insert_all()
-            .when_not_matched_by_source_delete(f"`group` = {quoted(group)}")
-            .execute(self._rows(group, ids, text_hashes, vectors))
+            .when_not_matched_by_source_delete(_in("group", groups))
+            .execute(pa.concat_tables([self._rows(g, *rows) for g, rows in groups.items()]))
         )
-
-    def mirror_many(self, groups: Mapping[str, GroupVectors]) -> None:
-        """Mirror several groups; those that the table does not hold are added at once."""
-        known = self.groups()
-        new = [
-            self._rows(group, *rows) for group, rows in groups.items()
-            if group not in known and len(rows[0])
-        ]
-        if new:
-            self._table.add(pa.concat_tables(new))
-        for group, rows in groups.items():
-            if group in known:
-                self.mirror(group, *rows)
 
     def groups(self) -> set[str]:
         """Groups that have vectors."""
@@ -108,7 +97,7 @@ class VectorStore:
 
     def remove_group(self, group: str) -> None:
         """Take a group's vectors away."""
-        self._table.delete(f"`group` = {quoted(group)}")
+        self._table.delete(_in("group", [group]))
 
     def known_vectors(self, text_hashes: Sequence[str]) -> dict[str, Vectors]:
         """Vectors by text hash, of those texts that were embedded before."""
@@ -116,9 +105,8 @@ class VectorStore:
             return {}
         found: dict[str, Vectors] = {}
         for some in _parts(text_hashes):
-            listed = ", ".join(quoted(h) for h in some)
             table = (
-                self._table.search().where(f"text_hash in ({listed})")
+                self._table.search().where(_in("text_hash", some))
                 .select(["text_hash", "vector"]).limit(None).to_arrow()
             )
             matrix = self._matrix(table["vector"])
@@ -127,24 +115,29 @@ class VectorStore:
 
     def read(
         self, groups: Sequence[str] | None = None, version: int | None = None
-    ) -> tuple[list[str], list[str], Vectors]:
-        """Ids, groups and vectors ``(n, d)``, of these groups or of all, at a version."""
+    ) -> Rows:
+        """The rows of these groups, or of all, at a version."""
         table = self._at(version)
         if groups is None:
             found = table.to_arrow()
         else:
-            listed = ", ".join(quoted(g) for g in groups) or "''"
-            found = (
-                table.search().where(f"`group` in ({listed})")
-                .select(["id", "group", "vector"]).limit(None).to_arrow()
-            )
-        return (
-            found["id"].to_pylist(), found["group"].to_pylist(), self._matrix(found["vector"])
-        )
+            found = table.search().where(_in("group", groups)).limit(None).to_arrow()
+        ids, owners, hashes = (found[c].to_pylist() for c in ("id", "group", "text_hash"))
+        return Rows(ids, owners, hashes, self._matrix(found["vector"]))
 
     def optimize(self) -> None:
-        """Join fragments, and drop versions older than a week."""
-        self._table.optimize(cleanup_older_than=_KEEP)
+        """Join fragments, and drop versions older than a week that no snapshot needs.
+
+        The published version and those after it stay, however old: questions read
+        it until another is published.
+        """
+        self._table.optimize(cleanup_older_than=max(_KEEP, self._age_of_published()))
+
+    def _age_of_published(self) -> timedelta:
+        published = snapshot(self._home)
+        version = published.vectors.get(self.name) if published else None
+        made = [v["timestamp"] for v in self._table.list_versions() if v["version"] == version]
+        return datetime.now() - made[0] + _MARGIN if made else timedelta(0)
 
     def _rows(
         self, group: str, ids: Sequence[str], text_hashes: Sequence[str], vectors: Vectors
@@ -180,9 +173,10 @@ class VectorStore:
         return flat.reshape(-1, self._dimension)
 
 
-def quoted(value: str) -> str:
-    """A SQL string literal: the one place where a value is put into a filter."""
-    return "'" + value.replace("'", "''") + "'"
+def _in(column: str, values: Iterable[str]) -> str:
+    """SQL filter "column is one of values": the one place where values are put into SQL."""
+    listed = ", ".join("'" + value.replace("'", "''") + "'" for value in values)
+    return f"`{column}` in ({listed})" if listed else "false"
 
 
 def _parts(items: Sequence[str]) -> Iterator[list[str]]:

@@ -13,10 +13,11 @@ import pytest
 
 from okh.corpus.errors import CorpusError
 from okh.corpus.ingestion import ReadResult, blocks_of, read_bytes, read_path, unknown_ports
-from okh.corpus.manifest import Hints, hints_of_name, is_number_name, read_manifest
+from okh.corpus.manifest import Hints, hints_of_name, read_manifest
 from okh.corpus.merging import merge
 from okh.corpus.places import default_ports
 from okh.corpus.recognition import MAX_BYTES, decode, recognise, unpack
+from okh.vocabulary import is_number_name
 
 RULE = "-" * 30
 

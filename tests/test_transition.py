@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from okh.domain import Hyperedge, Span
-from okh.precedence import canonical_order, precedence_keys, precedence_matrix
+from okh.precedence import canonical_order
 from okh.transition import (
     FEWEST,
     ModelMeta,
@@ -21,7 +21,6 @@ from okh.transition import (
     split_storms,
     training_only,
 )
-from okh.transition.pairs import precedes
 from tests.strategies import GROUP, hyperedges, one_group
 
 storms = st.sets(st.integers(0, 400).map(lambda i: f"STORM-{i}-{2000 + i % 20}"), max_size=30)
@@ -54,16 +53,6 @@ def test_only_training_storms_pass() -> None:
     assert passed == [storm for storm, split in splits.items() if split == "train"]
     with pytest.raises(KeyError):
         list(training_only([("UNKNOWN-1999", 1)], splits))
-
-
-@given(st.lists(hyperedges(), min_size=1, max_size=14), st.booleans())
-def test_precedes_is_the_precedence_matrix(edges: list[Hyperedge], sequence_index: bool) -> None:
-    keys = precedence_keys(one_group(edges))
-    pairwise = precedes(
-        keys.position[:, None], keys.rank[:, None], keys.position[None], keys.rank[None],
-        sequence_index=sequence_index,
-    )
-    assert np.array_equal(pairwise, precedence_matrix(keys, sequence_index=sequence_index))
 
 
 @given(st.lists(hyperedges(), min_size=1, max_size=16), st.booleans(), st.data())

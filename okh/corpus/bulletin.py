@@ -32,6 +32,7 @@ from rapidfuzz import fuzz
 
 from okh.corpus.errors import CorpusError
 from okh.domain import Block, Document, digest, slug
+from okh.vocabulary import is_number_name
 
 ROW = "bulletin"
 UNREADABLE = "unreadable row"
@@ -44,10 +45,6 @@ REQUIRED_COLUMNS = (
 
 SIMILAR_NAMES = 80.0
 
-_NUMBER_WORD = re.compile(
-    r"(?:ONE|TWO|THREE|FOUR|FIVE|SIX|SEVEN|EIGHT|NINE|TEN|ELEVEN|TWELVE|THIRTEEN|FOURTEEN"
-    r"|FIFTEEN|SIXTEEN|SEVENTEEN|EIGHTEEN|NINETEEN|TWENTY|THIRTY)(?:-[A-Z]+)?"
-)
 _FIELD = re.compile(
     # The length is bounded so that a stray quote costs no scan of the whole file.
     r'(?:"(?P<quoted>(?:[^"]|""){0,20000})"|(?P<bare>[^",\r\n]*))(?P<end>,|\r?\n|\r|\Z)'
@@ -244,10 +241,10 @@ def resolve_storms(names: Counter[str]) -> Mapping[str, str]:
         rivals = [
             (fuzz.ratio(name, other), often, other)
             for other, often in names.items()
-            if often > count and not _NUMBER_WORD.fullmatch(other)
+            if often > count and not is_number_name(other)
         ]
         best = max(rivals, default=(0.0, 0, name))
-        guess = best[0] >= SIMILAR_NAMES and not _NUMBER_WORD.fullmatch(name)
+        guess = best[0] >= SIMILAR_NAMES and not is_number_name(name)
         resolved[name] = best[2] if guess else name
     return resolved
 

@@ -21,7 +21,7 @@ from okh.corpus.advisory import parse_advisory, truncated_at
 from okh.corpus.bulletin import parse_bulletins
 from okh.corpus.errors import CorpusError
 from okh.corpus.groups import known_lead
-from okh.corpus.manifest import EMPTY, Hints, Manifest, hints_of_name, is_number_name
+from okh.corpus.manifest import EMPTY, Hints, Manifest, hints_of_name
 from okh.corpus.places import PortTable
 from okh.corpus.recognition import (
     MAX_BYTES,
@@ -39,6 +39,7 @@ from okh.corpus.scenario import (
 )
 from okh.corpus.wind_table import parse_wind_table
 from okh.domain import Block, Document, DocumentKind, horizon_label
+from okh.vocabulary import is_number_name
 
 __all__ = [
     "Note", "ReadResult", "blocks_of", "read_bytes", "read_path", "unknown_ports",

@@ -18,24 +18,13 @@ from okh.corpus.errors import CorpusError
 from okh.corpus.scenario import MAX_LEAD, lead_of_name, subject_of_name
 from okh.domain import slug
 
-__all__ = ["EMPTY", "Hints", "Manifest", "hints_of_name", "is_number_name", "read_manifest"]
+__all__ = ["EMPTY", "Hints", "Manifest", "hints_of_name", "read_manifest"]
 
 COLUMNS = ("file", "storm", "year", "lead", "port", "landfall")
 _MEND = (
     "A manifest is a CSV with the columns file, storm, year and lead, and optionally port and "
     "landfall (such as 2017-09-10T13:00Z)."
 )
-
-
-_NUMBER_NAME = re.compile(
-    r"(?:ONE|TWO|THREE|FOUR|FIVE|SIX|SEVEN|EIGHT|NINE|TEN|ELEVEN|TWELVE|THIRTEEN|FOURTEEN|FIFTEEN"
-    r"|SIXTEEN|SEVENTEEN|EIGHTEEN|NINETEEN|TWENTY|THIRTY)(?:-[A-Z]+)*"
-)
-
-
-def is_number_name(storm: str) -> bool:
-    """Whether a storm's upper-case name is the number it bears until it is named (``NINE-E``)."""
-    return _NUMBER_NAME.fullmatch(storm) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from okh.corpus.ingestion import Note
-from okh.corpus.manifest import is_number_name
 from okh.domain import Document
+from okh.vocabulary import is_number_name
 
 __all__ = ["Merge", "merge"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 _BULLET = r"(?:[-*•·▪◦]|\d{1,2}[.)])[ \t]+"
 _NEW_UNIT = re.compile(
-    rf"[ \t]*(?:{_BULLET}|[#>|]|\*\*|[A-Z0-9][\w '()/%.&-]{{0,48}}?[:=]\s)"
+    rf"[ \t]*(?:{_BULLET}|[#>|]|\*\*|[A-Z0-9](?:[\w '()/%&-]|\.(?!\s)){{0,48}}?[:=]\s)"
 )
 """A line that begins a statement of its own whatever the line before it says."""
 

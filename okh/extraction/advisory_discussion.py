@@ -51,9 +51,14 @@ def discussion(block: Block) -> list[Fact]:
     facts = list(_formation(block))
     for paragraph in paragraphs(block.text):
         for where in sentences(block.text, paragraph):
-            facts += _category(block, where)
-            facts += _radii(block, where)
-            facts += _observed(block, where)
+            # Substrings first: most sentences need none of these patterns.
+            words = where.text.casefold()
+            if "category" in words:
+                facts += _category(block, where)
+            if "extend" in words:
+                facts += _radii(block, where)
+            if "mph" in words:
+                facts += _observed(block, where)
             if _FUTURE.search(where.text):
                 facts += _track(block, where)
                 facts += _landfall(block, where)
@@ -162,6 +167,7 @@ _MOVES = re.compile(
     r"|be (?:over|passing|along|located)|track|nearing|on this heading"
     r"|remain(?= (?:well|close|near|just|over|off)))\b",
     re.IGNORECASE)
+_MOVING = re.compile(r"\b(?:moving|drifting|meandering|stationary|move)\b", re.IGNORECASE)
 _NOW = re.compile(
     r"^.*?\b(?:is|are|was|were|been|remains?|continues to move)\s+(?:\w+\s+){0,2}?(?:moving"
     r"|drifting"
@@ -185,7 +191,7 @@ _LINKED = re.compile(
 def _track(block: Block, where: Piece) -> Iterator[Fact]:
     """Where the storm is forecast to go: each step of the sentence's forecast part."""
     text = where.text
-    now = _NOW.match(text)
+    now = _NOW.match(text) if _MOVING.search(text) else None
     part = text[now.end() :] if now else text
     if not _FUTURE.search(part) or not _MOVES.search(part) or _GRAMMAR.search(text):
         return
@@ -323,7 +329,8 @@ def _cut(raw: str) -> str:
 
 _TREND = re.compile(
     r"\b(?P<no>(?:little|no(?: significant)?|some)\s+(?:if any\s+)?change(?:s)?\s+in\s+(?:strength"
-    r"|intensity)|little,? if any,? (?:additional )?strengthening|no (?:significant |additional )?"
+    r"|intensity)|little,?(?: if any,?)? (?:additional |further )?strengthening"
+    r"|no (?:significant |additional |further )?"
     r"strengthening)\b"
     r"|\b(?P<flux>fluctuations\s+in\s+(?:strength|intensity))\b"
     r"|\b(?P<up>re-?strengthen(?:ing)?|strengthen(?:ing)?|re-?intensif(?:y|ication)"

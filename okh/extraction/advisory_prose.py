@@ -42,8 +42,8 @@ _TAG = re.compile(
 
 
 def without_tag(text: str) -> str:
+    """A hazard paragraph's first sentence without the tag before it (``RAINFALL:``)."""
     return _TAG.sub("", text)
-
 
 
 _PREPOSITION = (
@@ -156,6 +156,7 @@ def timing(block: Block, text: str) -> tuple[Attribute, ...]:
 
 
 def prose(block: Block, part: Piece, hazard: Hazard, reference: str) -> Iterator[Fact]:
+    """Amounts of the sentences of a piece; ``reference`` is what heights are measured from."""
     last: Fact | None = None
     for where in sentences(block.text, part):
         amounts = list(hazard.amount.finditer(where.text))

@@ -266,7 +266,7 @@ def fact(
 
 
 _LEADING = re.compile(
-    r"^(?:[\s,;.]*\b(?:and|but|for|over|across|along|in|into|on|at|to|within|near|elsewhere|mainly"
+    r"^(?:[\s,;.]*\b(?:and|but|for|from|over|across|along|in|into|on|at|to|within|near|elsewhere|mainly"
     r"|primarily|also|then|both|generally|especially|reach|reaching|affect|affecting) )+",
     re.IGNORECASE,
 )
@@ -293,9 +293,9 @@ def place(text: str) -> str:
     """
     text = _LEADING.sub("", text.strip(" ,;:*"))
     text = _DANGLING.sub("", text)
-    previous = None
-    while previous != text:
-        previous, text = text, _TRAILING.sub("", text)
+    # Loose words end a phrase: only its last words are looked at, which is what costs time.
+    while loose := _TRAILING.search(text, max(0, len(text) - 60)):
+        text = text[: loose.start()]
     if text.endswith(".") and not re.search(r"\b(?:[A-Z]|St|Ft)\.$", text):
         text = text.rstrip(".")
     text = text.strip(" ,;")

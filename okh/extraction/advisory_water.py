@@ -16,7 +16,6 @@ _REFERENCES = (
 )
 
 
-
 def _paragraph(
     block: Block, paragraph: Piece, hazard: Hazard, reference: str, when: str = "",
 ) -> Iterator[Fact]:
@@ -71,7 +70,6 @@ def _surge_words(block: Block, where: Piece) -> Iterator[Fact]:
         (Attribute("hazard", "storm surge"), Attribute("area", area),
          Attribute("status", likelihood(text)), *timing(block, text)), 0.8,
     )
-
 
 
 # --- rain --------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from types import ModuleType
 
 from okh.domain import Block, DocumentKind, Fact, digest
@@ -35,12 +35,17 @@ class RulesExtractor:
     @cached_property
     def version(self) -> str:
         """``rules-`` and twelve hex digits over the vocabulary and the rules' own source."""
-        sources = [inspect.getsource(m) for m in _rule_modules()]
-        return f"rules-{digest(self._vocabulary.version, *sources)[:12]}"
+        return f"rules-{digest(self._vocabulary.version, _rules_digest())[:12]}"
 
     def extract(self, block: Block) -> list[Fact]:
         """Facts of one block, in text order."""
         return _EXTRACT[block.kind](block)
+
+
+@cache
+def _rules_digest() -> str:
+    """Digest of the rules as this process loaded them, once: files may change meanwhile."""
+    return digest(*(inspect.getsource(module) for module in _rule_modules()))
 
 
 def _rule_modules() -> list[ModuleType]:

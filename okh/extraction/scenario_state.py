@@ -21,7 +21,7 @@ from okh.extraction.scenario_text import (
 )
 
 _COORDINATES = re.compile(
-    r"(?:lat(?:itude|\.)?\s*)?(?P<lat>\d{1,2}(?:\.\d+)?)\s*°?\s*(?P<ns>N|S|north|south)\b"
+    r"(?<![\w.])(?:lat(?:itude|\.)?\s*)?(?P<lat>\d{1,2}(?:\.\d+)?)\s*°?\s*(?P<ns>N|S|north|south)\b"
     r"(?:\s*(?:latitude\b)?[\s,;/]*(?:and\s+)?)(?:lon(?:g|gitude|\.)?\s*)?"
     r"(?P<lon>\d{1,3}(?:\.\d+)?)\s*°?\s*(?P<ew>W|E|west|east)\b(?:\s+longitude\b)?",
     re.IGNORECASE,

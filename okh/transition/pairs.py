@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from okh.domain import Group, Hyperedge
-from okh.precedence import canonical_order, precedence_keys
+from okh.precedence import canonical_order, precedence_keys, precedes
 from okh.retrieval.index import HUB_SHARE
 from okh.transition.split import Split, split_storms
 from okh.vocabulary import CYCLONE_PORTS, Vocabulary
@@ -27,18 +27,6 @@ IntArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
-
-
-def precedes(
-    position_a: NDArray[np.float64], rank_a: NDArray[np.int32],
-    position_b: NDArray[np.float64], rank_b: NDArray[np.int32], *, sequence_index: bool = True,
-) -> BoolArray:
-    """``a ≺ b`` by the keys of :mod:`okh.precedence`, element by element with broadcasting."""
-    earlier, same = position_a < position_b, position_a == position_b
-    result: BoolArray = earlier | (same & (rank_a < rank_b))
-    if not sequence_index:
-        result = (earlier & (rank_a // 64 <= rank_b // 64)) | (same & (rank_a < rank_b))
-    return result
 
 
 @dataclass(frozen=True, slots=True)

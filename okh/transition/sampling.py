@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from okh.precedence import precedes
 from okh.transition.model import TransitionError
-from okh.transition.pairs import IntArray, TransitionDataset, precedes
+from okh.transition.pairs import IntArray, TransitionDataset
 
 RowPairs = tuple[IntArray, IntArray]
 

@@ -49,7 +49,7 @@ def retry(home: HomeOption = None, json_: JsonOption = False) -> None:
     before = len(list_items(opened))
     retry_refused(opened)
     with open_instance(opened) as instance:
-        report = build(opened, instance, again={i.group for i in list_items(opened) if i.group})
+        report = build(opened, instance, retry=True)
     left = len(list_items(opened))
     if json_:
         print_json({"schema": "okh.retry/1", "before": before, "left": left})
