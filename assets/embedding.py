@@ -6,7 +6,7 @@ Knows no Dagster: `okh ask` opens embedder and vectors through it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from okh.domain import Group, digest
-from okh.embedding import Embedder, LsaEmbedder, MiniLmEmbedder, edge_text
+from okh.embedding import Embedder, LsaEmbedder, edge_text
 from okh.transition import split_storms
 from storage.home import Home
 from storage.models import load_model, save_model
@@ -65,16 +65,29 @@ def chunk_texts(store: TableStore, groups: Sequence[str]) -> Iterator[GroupTexts
         yield GroupTexts(storm_year, list(texts), list(texts.values()))
 
 
-def open_embedder(home: Home, published: Snapshot) -> Embedder:
+@dataclass(frozen=True, slots=True)
+class EmbedderSource:
+    """The kind of embedder that is asked for; ``make`` gives one that needs no fitting."""
+
+    kind: str = "lsa"
+    make: Callable[[], Embedder] | None = None
+
+
+def open_embedder(home: Home, published: Snapshot, source: EmbedderSource) -> Embedder:
     """The embedder that made a snapshot's vectors.
 
     Raises ``EmbeddingError`` if it cannot be had, ``EmbedderMismatch`` if what is
-    stored is another one.
+    asked for is another one.
     """
-    if published.embedder_state is None:
-        embedder: Embedder = MiniLmEmbedder()
+    if published.embedder_state is not None:
+        embedder: Embedder = LsaEmbedder.from_state(*load_model(home, published.embedder_state))
+    elif source.make is not None:
+        embedder = source.make()
     else:
-        embedder = LsaEmbedder.from_state(*load_model(home, published.embedder_state))
+        raise EmbedderMismatch(
+            f"this home was made by the embedder {published.embedder}, and {source.kind!r} is "
+            "asked for: set OKH_EMBEDDER to its kind, or `okh build --refit`"
+        )
     if embedder.version != published.embedder:
         raise EmbedderMismatch(
             f"the vectors were made by the embedder {published.embedder}, but this one is "
@@ -84,8 +97,8 @@ def open_embedder(home: Home, published: Snapshot) -> Embedder:
 
 
 def choose_embedder(
-    home: Home, store: TableStore, kind: str, before: Snapshot | None, *, refit: bool,
-    dimension: int,
+    home: Home, store: TableStore, source: EmbedderSource, before: Snapshot | None, *,
+    refit: bool, dimension: int,
 ) -> tuple[Embedder, str | None]:
     """The embedder of a build, and where its state lies (None: nothing was fitted).
 
@@ -93,14 +106,14 @@ def choose_embedder(
     asks for another. Raises ``EmbedderMismatch`` if the snapshot's is of another kind.
     """
     if before is not None and not refit:
-        if not before.embedder.startswith(f"{kind}-"):
+        if not before.embedder.startswith(f"{source.kind}-"):
             raise EmbedderMismatch(
-                f"this home was made by the embedder {before.embedder}, and {kind!r} is asked "
-                "for: `okh build --refit` makes all vectors again with it"
+                f"this home was made by the embedder {before.embedder}, and {source.kind!r} is "
+                "asked for: `okh build --refit` makes all vectors again with it"
             )
-        return open_embedder(home, before), before.embedder_state
-    if kind == "minilm":
-        return MiniLmEmbedder(), None
+        return open_embedder(home, before, source), before.embedder_state
+    if source.make is not None:
+        return source.make(), None
     fitted = LsaEmbedder.fit(training_texts(store), dimension=dimension)
     return fitted, save_model(home, EMBEDDER, *fitted.state())
 
@@ -173,6 +186,7 @@ def read_vectors(
     home: Home, published: Snapshot, groups: Sequence[str] | None = None
 ) -> Rows:
     """Vectors of a snapshot's hyperedges, of all groups or of some."""
-    embedder = open_embedder(home, published)
-    store = VectorStore(home, "hyperedges", published.embedder, embedder.dimension)
-    return store.read(groups, published.vectors.get(store.name))
+    name = next(name for name in published.vectors if name.startswith("hyperedges_"))
+    dimension = int(name.rsplit("_", 1)[1])
+    store = VectorStore(home, "hyperedges", published.embedder, dimension)
+    return store.read(groups, published.vectors[name])

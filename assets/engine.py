@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from assets.corpus import Corpus
-from assets.embedding import open_embedder, read_vectors
+from assets.embedding import EmbedderSource, open_embedder, read_vectors
 from assets.transition import open_model
 from okh.domain import SOURCE_KINDS, Answer, Entity, Group, Question, Trajectory, horizon_label
 from okh.generation.question import Known, Understanding, understand
@@ -53,20 +53,23 @@ class Engine:
 
     home: Home
     published: Snapshot
+    source: EmbedderSource = field(default_factory=EmbedderSource)
     reader: Reader = field(default_factory=ExtractiveReader)
     weights: Weights = field(default_factory=Weights)
     method: Method = "forward"
 
     @classmethod
-    def open(cls, home: Home) -> Engine:
+    def open(
+        cls, home: Home, source: EmbedderSource | None = None, reader: Reader | None = None
+    ) -> Engine:
         """The engine over the latest snapshot. Raises ``HomeError`` if nothing was built yet."""
         published = snapshot(home)
         if published is None:
             raise HomeError("nothing has been built in this home yet: run `okh build` first")
-        return cls(home, published)
+        return cls(home, published, source or EmbedderSource(), reader or ExtractiveReader())
 
     def __post_init__(self) -> None:
-        self._embedder = open_embedder(self.home, self.published)
+        self._embedder = open_embedder(self.home, self.published, self.source)
         self._model = open_model(self.home, self.published.model)
         self._ports = Corpus(self.home).ports
         self._index = lru_cache(maxsize=16)(self._load)

@@ -1,6 +1,7 @@
 """``extractions``: the facts of each block, bound to the group's port."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import dagster as dg
 
@@ -14,6 +15,7 @@ from okh.domain import Block, Fact, Group
 from okh.extraction.binding import bind, group_facts
 from okh.extraction.extractor import Extractor, is_grounded
 from okh.extraction.rules import RulesExtractor
+from okh.llm.errors import RunStopped
 from storage.cache import ExtractionCache
 from storage.home import Home
 from storage.quarantine import Quarantined, replace_stage
@@ -44,20 +46,46 @@ class BlockExtraction:
         wanted = {b.content_key: b for b in blocks}
         missing = [key for key in wanted if key not in self._known]
         self._known |= self._cache.get_many(self._extractor.version, missing)
-        fresh: dict[str, list[Fact]] = {}
-        faults: list[Quarantined] = []
-        for key in missing:
-            if key in self._known:
-                continue
-            block = wanted[key]
-            try:
-                fresh[key] = self._extractor.extract(block)
-            except Exception as error:  # the boundary of a block: the rest of the group goes on
-                where = {"document": block.document, "block": block.id}
-                faults.append(quarantined(BLOCK_STAGE, group.key, error, **where))
+        todo = {key: wanted[key] for key in missing if key not in self._known}
+        faults = [
+            quarantined(
+                BLOCK_STAGE, group.key, error, document=todo[key].document, block=todo[key].id,
+                reply=getattr(error, "reply", ""),
+            )
+            for key, error in self._extract(todo)
+        ]
+        return {key: self._known.get(key, []) for key in wanted}, faults
+
+    def _extract(self, todo: Mapping[str, Block]) -> Iterator[tuple[str, Exception]]:
+        """Extract blocks, several at once where the extractor allows; yields what failed.
+
+        Each is kept as soon as it is there, so that whatever ends the run, nothing is
+        asked for twice. ``RunStopped`` (no budget, no endpoint) ends the run.
+        """
+        if self._extractor.workers == 1:
+            fresh = {}
+            for key, block in todo.items():
+                try:
+                    fresh[key] = self._extractor.extract(block)
+                except Exception as error:  # the boundary of a block: the rest goes on
+                    yield key, error
+            self._keep(fresh)
+            return
+        with ThreadPoolExecutor(self._extractor.workers) as pool:
+            waiting = {pool.submit(self._extractor.extract, b): key for key, b in todo.items()}
+            for done in as_completed(waiting):
+                key = waiting[done]
+                try:
+                    self._keep({key: done.result()})
+                except RunStopped:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
+                except Exception as error:  # the boundary of a block: the rest goes on
+                    yield key, error
+
+    def _keep(self, fresh: Mapping[str, list[Fact]]) -> None:
         self._cache.put_many(self._extractor.version, fresh)
         self._known |= fresh
-        return {key: self._known.get(key, []) for key in wanted}, faults
 
 
 def group_extractions(

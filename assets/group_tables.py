@@ -19,6 +19,7 @@ import dagster as dg
 import pyarrow as pa
 
 from okh.domain import digest
+from okh.llm.errors import RunStopped
 from storage.home import Home
 from storage.quarantine import Quarantined, list_items, replace_stage
 from storage.tables import TableFile, TableStore
@@ -136,6 +137,8 @@ def refresh(
             continue
         try:
             tables = compute(group)
+        except RunStopped:
+            raise
         except Exception as error:  # the boundary of a group: see the module's text
             fault = quarantined(asset, group, error)
             context.log.warning(f"{group}: {fault.problem}; quarantined, the rest goes on")
@@ -179,10 +182,10 @@ def _metadata(
 ) -> dict[str, object]:
     metadata: dict[str, object] = {
         "code version": code_version,
-        "groups": counts.groups,
-        "groups computed": len(fresh),
-        "groups unchanged": counts.kept,
-        "groups quarantined": len(counts.failed),
+        "run/groups": counts.groups,
+        "run/groups computed": len(fresh),
+        "run/groups unchanged": counts.kept,
+        "run/groups quarantined": len(counts.failed),
         **counts.numbers,
     }
     if fresh:

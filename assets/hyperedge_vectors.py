@@ -4,6 +4,7 @@ import dagster as dg
 from pydantic import Field
 
 from assets.embedding import (
+    EmbedderSource,
     Embedding,
     choose_embedder,
     chunk_texts,
@@ -40,7 +41,7 @@ class EmbedderConfig(dg.Config):
 )
 def hyperedge_vectors(
     context: dg.AssetExecutionContext, config: EmbedderConfig, home: dg.ResourceParam[Home],
-    embedder_kind: dg.ResourceParam[str],
+    embedder_source: dg.ResourceParam[EmbedderSource],
 ) -> dg.MaterializeResult:
     """Vectors of hyperedges and of blocks in LanceDB, mirrored group by group.
 
@@ -50,7 +51,7 @@ def hyperedge_vectors(
     store = TableStore(home)
     before = snapshot(home)
     embedder, state = choose_embedder(
-        home, store, embedder_kind, before, refit=config.refit, dimension=config.dimension
+        home, store, embedder_source, before, refit=config.refit, dimension=config.dimension
     )
     if before and before.embedder != embedder.version:
         before = None

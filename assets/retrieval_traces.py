@@ -7,6 +7,7 @@ import dagster as dg
 from pydantic import Field
 
 from assets.corpus import Corpus
+from assets.embedding import EmbedderSource
 from assets.engine import Engine, Result
 from assets.partitions import OWNERS
 from assets.payload import result_payload, source_names
@@ -16,6 +17,7 @@ from assets.transition import splits_of
 from okh.domain import Group
 from okh.evaluation.verdict import verdict
 from okh.generation.question import Understanding
+from okh.generation.reader import Reader
 from storage.home import Home
 from storage.traces import load_all, save
 
@@ -58,7 +60,8 @@ def ask_one(engine: Engine, asked: Asked) -> tuple[Result, bool | None, str | No
     code_version="1",
 )
 def retrieval_traces(
-    context: dg.AssetExecutionContext, config: TracesConfig, home: dg.ResourceParam[Home]
+    context: dg.AssetExecutionContext, config: TracesConfig, home: dg.ResourceParam[Home],
+    embedder_source: dg.ResourceParam[EmbedderSource], reader: dg.ResourceParam[Reader],
 ) -> dg.MaterializeResult:
     """One trace a question: trajectories with the five terms, answer, verdict and gold edge.
 
@@ -66,7 +69,7 @@ def retrieval_traces(
     """
     counts: Counter[str] = Counter()
     if config.questions:
-        engine = Engine.open(home)
+        engine = Engine.open(home, embedder_source, reader)
         splits = splits_of(engine.published)
         names = source_names(Corpus(home).documents)
         for asked in read_questions(config.questions):

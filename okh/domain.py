@@ -22,6 +22,10 @@ Origin = Literal["text", "linked", "anchor", "synthetic"]
 """Where an entity comes from: a span of the evidence, a tie made by metadata or
 coordinates, a temporal anchor, or a synthetic cross-horizon edge."""
 
+class OkhError(ValueError):
+    """Something its user can mend; the message says what is wrong and how to mend it."""
+
+
 OUTCOME_LEAD = -24
 """Lead time (hours) at which after-action facts stand: T+24."""
 

@@ -12,11 +12,13 @@ from typing import Any
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
 
+from assets.estimate import Estimate, estimate
 from assets.group_tables import RETRY_TAG, faulty_groups
 from assets.partitions import GROUPS, GROUPS_PER_RUN
 from assets.staleness import Staleness, contiguous_ranges, find_stale
-from okh.extraction.rules import RulesExtractor
 from orchestration.definitions import definitions
+from orchestration.services import Services
+from orchestration.settings import read_settings
 from storage.home import Home
 from storage.publish import snapshot
 
@@ -57,9 +59,24 @@ def open_instance(home: Home) -> dg.DagsterInstance:
     return dg.DagsterInstance.from_ref(ref)
 
 
+def plan(home: Home, pattern: str = "*") -> tuple[Staleness, Estimate]:
+    """What a build would do, and what it would cost."""
+    with Services(read_settings(), home) as services:
+        extractor = services.extractor()
+        stale = find_stale(home, extractor, snapshot(home), pattern)
+        if extractor.name == "rules":
+            return stale, estimate(home, extractor, stale.reasons)
+        settings = services.llm_settings()
+        return stale, estimate(
+            home, extractor, stale.reasons, model=settings.model,
+            max_tokens=settings.max_tokens, prices=services.prices(),
+        )
+
+
 def build(
     home: Home, instance: dg.DagsterInstance, *, pattern: str = "*", retrain: bool = False,
-    refit: bool = False, retry: bool = False, progress: Progress = lambda what, done, of: None,
+    refit: bool = False, retry: bool = False, budget: float | None = None,
+    progress: Progress = lambda what, done, of: None,
 ) -> BuildReport:
     """Build the stale groups whose key matches ``pattern``, then the index.
 
@@ -73,8 +90,9 @@ def build(
         Build the groups with faults in the quarantine again although nothing changed.
     """
     started = time.monotonic()
-    defs = definitions(str(home.root))
-    stale = find_stale(home, RulesExtractor(), snapshot(home), pattern)
+    defs = definitions(str(home.root), budget)
+    with Services(read_settings(), home) as services:
+        stale = find_stale(home, services.extractor(), snapshot(home), pattern)
     reasons = dict(stale.reasons)
     if retry:
         faulty = faulty_groups(home) & set(stale.groups)

@@ -10,20 +10,22 @@ from orchestration.resources import (
     ExtractorResource,
     GroupTablesResource,
     HomeResource,
+    ReaderResource,
 )
-from orchestration.settings import embedder_kind, home_path
+from orchestration.settings import home_path
 
 
-def definitions(home: str) -> dg.Definitions:
-    """The whole pipeline over one home."""
+def definitions(home: str, budget: float | None = None) -> dg.Definitions:
+    """The whole pipeline over one home; a run may spend ``budget`` dollars on extraction."""
     resource = HomeResource(path=home)
     return dg.Definitions(
         assets=dg.with_source_code_references(ASSETS),
         jobs=JOBS,
         resources={
             "home": resource,
-            "extractor": ExtractorResource(),
-            "embedder_kind": EmbedderResource(name=embedder_kind()),
+            "extractor": ExtractorResource(home=resource, budget=budget),
+            "embedder_source": EmbedderResource(home=resource),
+            "reader": ReaderResource(home=resource),
             "group_tables": GroupTablesResource(home=resource),
         },
         executor=dg.in_process_executor,

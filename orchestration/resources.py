@@ -1,13 +1,21 @@
-"""What assets are given: the home, the extractor, and the IO manager over the home."""
+"""What assets are given: the home, extractor, embedder, reader, and the IO manager over the home.
 
-from typing import Literal
+Resources hold names only. Keys are read from the environment when a run starts and
+never become configuration, which Dagster would store and show.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import dagster as dg
 from pydantic import Field
 
+from assets.embedding import EmbedderSource
 from okh.extraction.extractor import Extractor
-from okh.extraction.rules import RulesExtractor
+from okh.generation.reader import Reader
 from orchestration.io_manager import GroupTablesIOManager
+from orchestration.services import Services
+from orchestration.settings import read_settings
 from storage.home import Home
 
 
@@ -21,27 +29,39 @@ class HomeResource(dg.ConfigurableResource[Home]):
 
 
 class ExtractorResource(dg.ConfigurableResource[Extractor]):
-    """What reads facts out of a block."""
+    """What reads facts out of a block: OKH_EXTRACTOR, `rules` unless set."""
 
-    name: Literal["rules"] = Field(
-        default="rules", description="`rules` is the embedded default; it needs no key."
+    home: dg.ResourceDependency[Home]
+    budget: float | None = Field(
+        default=None, description="Dollars that one run may spend; it stops before it would pass."
     )
 
-    def create_resource(self, context: dg.InitResourceContext) -> Extractor:
-        return RulesExtractor()
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Extractor]:
+        with Services(read_settings(), self.home, self.budget) as services:
+            yield services.extractor()
 
 
-class EmbedderResource(dg.ConfigurableResource[str]):
-    """What turns texts into vectors."""
+class EmbedderResource(dg.ConfigurableResource[EmbedderSource]):
+    """What turns texts into vectors: OKH_EMBEDDER, `lsa` unless set."""
 
-    name: Literal["lsa", "minilm"] = Field(
-        default="lsa",
-        description="`lsa` (TF-IDF and SVD, fitted once) is the embedded default; `minilm` "
-        "retrieves better at a hundred times the cost, and needs the extra `minilm`.",
-    )
+    home: dg.ResourceDependency[Home]
 
-    def create_resource(self, context: dg.InitResourceContext) -> str:
-        return self.name
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[EmbedderSource]:
+        with Services(read_settings(), self.home) as services:
+            yield services.embedder_source()
+
+
+class ReaderResource(dg.ConfigurableResource[Reader]):
+    """What answers from trajectories: OKH_READER, `extractive` unless set."""
+
+    home: dg.ResourceDependency[Home]
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Reader]:
+        with Services(read_settings(), self.home) as services:
+            yield services.reader()
 
 
 class GroupTablesResource(dg.ConfigurableIOManagerFactory[GroupTablesIOManager]):

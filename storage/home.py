@@ -21,6 +21,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from okh.domain import OkhError
 from storage.schemas import check, schema_of
 
 FORMAT = 1
@@ -32,7 +33,7 @@ TEMPORARY = ".tmp-"
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-class HomeError(ValueError):
+class HomeError(OkhError):
     """A home that is not there, is of another format, or is damaged."""
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from okh.domain import OkhError
 
-class SchemaError(ValueError):
+
+class SchemaError(OkhError):
     """A table that does not fit its schema; names the table and the column."""
 
 

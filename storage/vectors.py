@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from okh.domain import slug
+from okh.domain import OkhError, slug
 from storage.home import Home
 from storage.publish import snapshot
 
@@ -46,7 +46,7 @@ _KEEP = timedelta(days=7)
 _MARGIN = timedelta(seconds=10)
 
 
-class EmbedderMismatch(ValueError):
+class EmbedderMismatch(OkhError):
     """Vectors of another embedder, or of another dimension, than those at hand."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +17,19 @@ from assets.group_tables import ASSET_TABLES
 from assets.ingest import ingest_paths
 from assets.payload import result_payload, source_names
 from assets.staleness import contiguous_ranges, find_stale
+from assets.traces import induced_pairs
+from okh.domain import Group
 from okh.extraction.rules import RulesExtractor
 from okh.precedence import precedence_keys, precedence_matrix
-from okh.sample import PORTS_CSV, SAMPLE_DIR, documents
+from okh.sample import PORTS_CSV, QUESTIONS, SAMPLE_DIR, documents, questions
+from okh.vocabulary import UNMAPPED
 from orchestration.building import BuildReport, build
 from orchestration.definitions import definitions
 from storage.home import Home
 from storage.publish import snapshot
+from storage.rows import edges_from_table
 from storage.tables import TableStore
+from storage.traces import load_all
 
 
 @pytest.fixture(scope="module")
@@ -185,6 +191,32 @@ def test_a_range_run_by_the_two_tags(instance: dg.DagsterInstance, tmp_path: Pat
     assert set(published.files["hyperedges"]) == set(groups[:2])
 
 
+def test_traces_teach_only_what_hangs_on_evidence(
+    built: Home, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    home = copied(built, tmp_path)
+    defs = definitions(str(home.root))
+    result = defs.resolve_job_def("learn_from_traces").execute_in_process(
+        instance=instance,
+        run_config={"ops": {"retrieval_traces": {"config": {"questions": str(QUESTIONS)}}}},
+    )
+    assert result.success
+    traces = load_all(home)
+    assert len(traces) == len(questions())
+    judged = [t for t in traces if t.correct is not None]
+    assert len(judged) >= 8 and all(t.split in ("train", "dev", "test") for t in judged)
+    for trace in traces:
+        if trace.gold_edge is not None:
+            assert trace.correct
+            steps = trace.trajectories[trace.answer["trajectory"] - 1]["steps"]
+            assert trace.gold_edge in {step["id"] for step in steps}
+    splits = {t.question["storm"] + "-" + str(t.question["year"]): t.split for t in judged}
+    pairs = induced_pairs(traces, splits)
+    assert all(splits[key.split("|")[0]] == "train" for key in pairs)
+    made = result.asset_materializations_for_node("self_trained_transition_model")[0]
+    assert "trained" in made.metadata
+
+
 def test_ranges_cover_all_stale_keys_and_stay_small() -> None:
     keys = [f"k{i}" for i in range(50)]
     stale = {f"k{i}" for i in (0, 1, 2, 5, 20, 21, 40)}
@@ -205,3 +237,40 @@ def test_every_asset_explains_itself() -> None:
             spec = asset.get_asset_spec(key)
             assert spec.description and spec.group_name and spec.kinds and spec.owners
             assert spec.code_version
+
+
+@pytest.mark.shared
+def test_real_products_from_door_to_door(
+    shared_data: Path, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    """Irma at Miami: real advisories, tables and posts, read by the rules of this project."""
+    ports = tmp_path / "ports.csv"
+    ports.write_text("name,lon,lat\nPortMiami,-80.17,25.77\n")
+    home = Home.open(tmp_path / "home", create=True)
+    files = [*shared_data.glob("nhc/*/IRMA_2017_*h.txt"),
+             shared_data / "cyportqa" / "uscg_port_conditions.csv"]
+    report = ingest_paths(home, sorted(files), ports=ports)
+    assert report.groups > 0
+    result = build(home, instance, pattern="IRMA-2017|*")
+    assert not result.failures and len(result.stale) == 1
+    (group,) = result.stale
+    edges = edges_from_table(TableStore(home).read("hyperedges", group))
+    told = [e for e in edges if not e.synthetic]
+    assert len(told) > 300
+    assert sum(e.grounded for e in told) == len(told)
+    assert not [e for e in edges if e.relation == UNMAPPED]
+    engine = Engine.open(home)
+    asked = engine.understand(
+        "What is the five-day cumulative probability of 34-kt winds?", storm="IRMA", year=2017,
+        port=Group.parse(group).port, lead=48,
+    )
+    found = engine.ask(asked)
+    answer = found.answer
+    printed = re.search(
+        r"^MIAMI FL\s+34 .*\(\s*(\d+)\)\s*$",
+        (shared_data / "nhc/wind/IRMA_2017_48h.txt").read_text(), re.MULTILINE,
+    )
+    assert printed is not None
+    assert answer.value == printed[1]
+    assert answer.details["statistic"] == "cumulative" and answer.details["unit"] == "%"
+    assert answer.details["location"].upper().startswith("MIAMI")

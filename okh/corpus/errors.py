@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from okh.domain import OkhError
 
-class CorpusError(ValueError):
+
+class CorpusError(OkhError):
     """A document, or a part of one, that could not be read.
 
     Parameters

@@ -8,10 +8,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from okh.domain import OkhError
+
 FloatArray = NDArray[np.float32]
 
 
-class EmbeddingError(RuntimeError):
+class EmbeddingError(OkhError):
     """An embedder that cannot be made or restored; the message names the mend."""
 
 

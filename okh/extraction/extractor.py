@@ -19,6 +19,11 @@ class Extractor(Protocol):
         """Changes whenever the same block could yield other facts."""
         ...
 
+    @property
+    def workers(self) -> int:
+        """How many blocks may be extracted at once."""
+        ...
+
     def extract(self, block: Block) -> list[Fact]: ...
 
 

@@ -28,6 +28,7 @@ class RulesExtractor:
     """Dispatches a block to the rules of its kind; needs no key and no network."""
 
     name = "rules"
+    workers = 1
 
     def __init__(self, vocabulary: Vocabulary = CYCLONE_PORTS) -> None:
         self._vocabulary = vocabulary

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from okh.domain import OkhError
+
 FORMAT = 1
 """Raise when the same state would give other probabilities."""
 
 
-class TransitionError(ValueError):
+class TransitionError(OkhError):
     """A model that cannot be trained or restored; the message names the mend."""
 
 

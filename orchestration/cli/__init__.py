@@ -10,11 +10,8 @@ import sys
 
 import typer
 
-from okh.corpus.errors import CorpusError
-from orchestration.cli.shared import UserError, errors
-from storage.home import HomeError
-from storage.schemas import SchemaError
-from storage.vectors import EmbedderMismatch
+from okh.domain import OkhError
+from orchestration.cli.shared import errors
 
 FAILURE, USER_ERROR, NO_EVIDENCE = 1, 2, 3
 
@@ -26,7 +23,7 @@ app = typer.Typer(
 
 
 def _register() -> None:
-    from orchestration.cli import ask, build, demo, export, quarantine, show
+    from orchestration.cli import ask, build, demo, export, llm, quarantine, show
 
     app.command("demo")(demo.demo)
     app.command("ingest")(build.ingest)
@@ -35,6 +32,8 @@ def _register() -> None:
     app.command("show")(show.show)
     app.command("status")(show.status)
     app.command("export")(export.export)
+    app.command("costs")(llm.costs)
+    app.command("doctor")(llm.doctor)
     app.add_typer(quarantine.app, name="quarantine")
 
 
@@ -45,7 +44,7 @@ def main() -> None:
     """Entry point: errors of the user are one line, not a traceback."""
     try:
         app()
-    except (UserError, CorpusError, HomeError, SchemaError, EmbedderMismatch) as error:
+    except OkhError as error:
         errors.print(f"[bold red]error:[/] {error}", highlight=False, markup=True)
         sys.exit(USER_ERROR)
 

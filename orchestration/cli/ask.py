@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from orchestration.cli.shared import (
     HomeOption,
     JsonOption,
-    UserError,
     console,
     open_home,
     print_json,
@@ -47,10 +46,12 @@ def ask(
     Storm, port and lead are found in the words when they are not given. A question
     at a lead sees only what was known then; --hindsight lifts that.
     """
-    payload = answer(
-        question, home=home, source=source, type=answer_type, choices=tuple(choice or ()),
-        storm=storm, year=year, port=port, lead=lead, as_of=None if hindsight else "lead",
-    )
+    from orchestration.asking import answer
+
+    payload = answer(open_home(home), question, source=source, context={
+        "type": answer_type, "choices": tuple(choice or ()), "storm": storm, "year": year,
+        "port": port, "lead": lead, "as_of": None if hindsight else "lead",
+    })
     if json_:
         print_json(payload)
     else:
@@ -59,31 +60,3 @@ def ask(
         print_result(console, payload, limit=trajectories)
     if payload["answer"]["trajectory"] is None:
         raise typer.Exit(NO_EVIDENCE)
-
-
-def answer(text: str, *, home: str | None, source: str | None, **context: Any) -> dict[str, Any]:
-    """Ask, keep the trace, and return the payload of ``assets.payload``."""
-    from dataclasses import replace
-
-    from assets.corpus import Corpus
-    from assets.engine import Engine
-    from assets.payload import result_payload, source_names
-    from assets.traces import trace_of
-    from okh.domain import SOURCE_KINDS
-    from storage.traces import save
-
-    opened = open_home(home)
-    engine = Engine.open(opened)
-    try:
-        understood = engine.understand(text, **context)
-    except ValueError as error:
-        raise UserError(str(error)) from error
-    if source is not None:
-        if source not in SOURCE_KINDS:
-            raise UserError(f"--source is one of {', '.join(SOURCE_KINDS)}, not {source!r}")
-        question = replace(understood.question, source_kind=source)
-        understood = replace(understood, question=question)
-    result = engine.ask(understood)
-    payload = result_payload(result, source_names(Corpus(opened).documents))
-    save(opened, trace_of(result, payload))
-    return payload

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +19,7 @@ from orchestration.cli.shared import (
     print_json,
     progress_bar,
 )
+from storage.home import Home
 
 
 def ingest(
@@ -73,6 +76,12 @@ def build(
     group: Annotated[str, typer.Option(help="Only groups like this, e.g. 'IRMA-2017|*'.")] = "*",
     retrain: Annotated[bool, typer.Option(help="Train the transition model anew.")] = False,
     refit: Annotated[bool, typer.Option(help="Fit the embedder anew; the model follows.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what is stale and what it costs at most.")
+    ] = False,
+    budget: Annotated[
+        float | None, typer.Option(min=0, help="Dollars to spend at most; the rest stays to do.")
+    ] = None,
     home: HomeOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -81,6 +90,9 @@ def build(
     from orchestration.building import open_instance
 
     opened = open_home(home)
+    if dry_run:
+        _dry_run(opened, group, json_)
+        return
     with progress_bar(json_) as bar, open_instance(opened) as instance:
         task = bar.add_task("looking for what is stale", total=None)
 
@@ -88,7 +100,8 @@ def build(
             bar.update(task, description=f"building {what}", completed=done, total=of or None)
 
         report = run(
-            opened, instance, pattern=group, retrain=retrain, refit=refit, progress=progress
+            opened, instance, pattern=group, retrain=retrain, refit=refit, budget=budget,
+            progress=progress,
         )
     if json_:
         print_json({
@@ -111,3 +124,31 @@ def build(
         console.print(f"failed: {failure}", style="bold red", markup=False)
     if report.failures:
         raise typer.Exit(1)
+
+
+def _dry_run(home: Home, pattern: str, json_: bool) -> None:
+    """What `okh build` would do, and what a language model would be paid for it."""
+    from orchestration.building import plan
+
+    staleness, estimate = plan(home, pattern)
+    reasons = dict(Counter(staleness.reasons.values()))
+    if json_:
+        print_json({
+            "schema": "okh.plan/1", "stale": dict(staleness.reasons), "reasons": reasons,
+            "index_stale": staleness.index, **asdict(estimate),
+        })
+        return
+    listed = ", ".join(f"{n} from {asset} on" for asset, n in reasons.items()) or "none"
+    console.print(f"stale groups: {listed}", markup=False)
+    for key in list(staleness.reasons)[:20]:
+        console.print(f"  {key}", markup=False)
+    if len(staleness.reasons) > 20:
+        console.print(f"  and {len(staleness.reasons) - 20} more")
+    console.print(f"blocks to extract: {estimate.blocks}", markup=False)
+    if estimate.tokens_in:
+        most = estimate.dollars_most
+        dollars = "the model has no price" if most is None else f"${most:.2f} at most"
+        console.print(
+            f"input tokens: about {estimate.tokens_in:,}; output tokens: at most "
+            f"{estimate.tokens_out_most:,}; {dollars}", markup=False,
+        )

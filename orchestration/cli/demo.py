@@ -28,8 +28,8 @@ def demo(
 def _demo(folder: str, json_: bool, *, keep: bool) -> None:
     from assets.ingest import ingest_paths
     from okh.sample import PORTS_CSV, demo_question, documents
+    from orchestration.asking import answer
     from orchestration.building import build, open_instance
-    from orchestration.cli.ask import answer
     from orchestration.cli.render import print_result
 
     opened = open_home(folder, create=True)
@@ -43,11 +43,11 @@ def _demo(folder: str, json_: bool, *, keep: bool) -> None:
         console.print("\n".join(report.failures), style="bold red", markup=False)
         raise typer.Exit(1)
     asked = demo_question()
-    payload = answer(
-        asked["question"], home=folder, source=None, type=asked["type"],
-        choices=tuple(asked.get("choices", ())), storm=asked["storm"], year=asked["year"],
-        port=asked["port"], lead=asked["lead"], as_of="lead",
-    )
+    payload = answer(opened, asked["question"], context={
+        "type": asked["type"], "choices": tuple(asked.get("choices", ())),
+        "storm": asked["storm"], "year": asked["year"], "port": asked["port"],
+        "lead": asked["lead"],
+    })
     if json_:
         print_json(payload)
         return

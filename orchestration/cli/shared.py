@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 from rich.progress import TimeElapsedColumn as Elapsed
 
+from okh.domain import OkhError
 from orchestration.settings import home_path
 from storage.home import Home
 
@@ -26,8 +27,8 @@ HomeOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
-class UserError(Exception):
-    """Something the user can mend; printed as one line, exit code 2."""
+class UserError(OkhError):
+    """A command that cannot be run as it was given."""
 
 
 def open_home(home: str | None, *, create: bool = False) -> Home:

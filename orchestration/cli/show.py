@@ -84,15 +84,18 @@ def status_payload(home: str | None) -> dict[str, Any]:
         extractions_version,
         hypergraph_version,
     )
-    from okh.extraction.rules import RulesExtractor
+    from orchestration.services import Services
+    from orchestration.settings import read_settings
     from storage.publish import snapshot
     from storage.quarantine import list_items
     from storage.tables import TableStore
     from storage.traces import count
 
     opened = open_home(home)
-    store, published, extractor = TableStore(opened), snapshot(opened), RulesExtractor()
-    stale = find_stale(opened, extractor, published)
+    store, published = TableStore(opened), snapshot(opened)
+    with Services(read_settings(), opened) as services:
+        extractor = services.extractor()
+        stale = find_stale(opened, extractor, published)
     documents = Corpus(opened).documents
     tables = {
         name: {"groups": len(current), "rows": sum(f.rows for f in current.values())}

@@ -1,0 +1,1 @@
+"""The language-model side: one client, its limits, its prices and its ledger."""
