@@ -5,12 +5,15 @@ Times without a zone are taken as UTC.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from okh.domain import (
     Attribute,
@@ -213,21 +216,23 @@ def facts_to_table(rows: Sequence[ExtractedFact]) -> pa.Table:
 
 def facts_from_table(table: pa.Table) -> list[ExtractedFact]:
     """Inverse of :func:`facts_to_table`."""
-    return [
-        ExtractedFact(
-            group=row["group"], block=row["block"], document=row["document"],
-            fact=Fact(
-                relation=row["relation"], evidence=row["evidence"],
-                mentions=tuple(Mention(**m) for m in row["mentions"]),
-                attributes=tuple(Attribute(**a) for a in row["attributes"]),
-                confidence=row["confidence"], start=row["fact_start"], end=row["fact_end"],
-            ),
-            start=row["start"], end=row["end"], lead=row["lead"], issued=row["issued"],
-            source_kind=row["source_kind"], kind=row["kind"], grounded=row["grounded"],
-            static=row["static"],
-        )
-        for row in table.to_pylist()
-    ]
+    scalars = {name: table[name].to_pylist() for name in _FACT_SCALARS}
+    facts = map(
+        Fact, scalars["relation"], scalars["evidence"], _lists(table["mentions"], Mention),
+        _lists(table["attributes"], Attribute), scalars["confidence"], scalars["fact_start"],
+        scalars["fact_end"],
+    )
+    return list(map(
+        ExtractedFact, scalars["group"], scalars["block"], scalars["document"], facts,
+        scalars["start"], scalars["end"], scalars["lead"], scalars["issued"],
+        scalars["source_kind"], scalars["kind"], scalars["grounded"], scalars["static"],
+    ))
+
+
+_FACT_SCALARS = (
+    "group", "block", "document", "source_kind", "kind", "lead", "issued", "relation", "evidence",
+    "confidence", "fact_start", "fact_end", "start", "end", "grounded", "static",
+)
 
 
 # --- hypergraph -------------------------------------------------------------------------
@@ -256,16 +261,30 @@ def edges_to_table(edges: Sequence[Hyperedge]) -> pa.Table:
 
 def edges_from_table(table: pa.Table) -> list[Hyperedge]:
     """Inverse of :func:`edges_to_table`."""
-    return [
-        Hyperedge(
-            **{name: row[name] for name in _EDGE_SCALARS},
-            entities=tuple(row["entities"]),
-            attributes=tuple(Attribute(**a) for a in row["attributes"]),
-            issued=row["issued"],
-            spans=tuple(Span(**s) for s in row["spans"]),
-        )
-        for row in table.to_pylist()
-    ]
+    columns = {name: table[name].to_pylist() for name in (*_EDGE_SCALARS, "entities", "issued")}
+    columns["entities"] = [tuple(members) for members in columns["entities"]]
+    columns["attributes"] = _lists(table["attributes"], Attribute)
+    columns["spans"] = _lists(table["spans"], Span)
+    return list(map(Hyperedge, *(columns[field.name] for field in fields(Hyperedge))))
+
+
+def _lists(column: pa.ChunkedArray, make: Callable[..., Any]) -> list[tuple[Any, ...]]:
+    """A column of lists of structs as tuples; equal structs become one object.
+
+    The frozen objects cost more to make than all else here, and most occur often.
+    """
+    whole = column.combine_chunks()
+    structs = whole.flatten()
+    rows = zip(*(structs.field(i).to_pylist() for i in range(structs.type.num_fields)), strict=True)
+    known: dict[tuple[Any, ...], Any] = {}
+    made = []
+    for row in rows:
+        item = known.get(row)
+        if item is None:
+            item = known[row] = make(*row)
+        made.append(item)
+    ends = np.cumsum(pc.list_value_length(whole).to_numpy(zero_copy_only=False)).tolist()
+    return [tuple(made[a:b]) for a, b in pairwise([0, *ends])]
 
 
 def entities_to_table(group: str, entities: Sequence[Entity]) -> pa.Table:
