@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+# A deadline would fail a law because the machine is busy, and then shrink for minutes.
+settings.register_profile("okh", deadline=None)
+settings.load_profile("okh")
 
 
 @pytest.fixture(scope="session")

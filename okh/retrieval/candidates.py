@@ -172,7 +172,10 @@ def select(
     linked = index.neighbours(seeds)
     crowd = _seed_groups(index, rows, seeds, own, scoping.limit)
     if len(near) < len(rows):
+        content = index.columns.content
         reached = rows[linked[rows] | crowd[index.columns.keys.group[rows]]]
+        # With each statement reached come its other tellings: the nearest stands for all.
+        reached = rows[np.isin(content[rows], content[reached])]
         ranked, rel = _ranked(index, np.union1d(near, reached), unit, own)
     group = index.columns.keys.group[ranked]
     reserved = own[group]
