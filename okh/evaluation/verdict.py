@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 
@@ -35,6 +36,9 @@ def verdict(answer: Answer, gold: str, unit: str = "") -> bool | None:
         return True
     if answer.type is not AnswerType.SA:
         return False
+    fields = _fields(said), _fields(wanted)
+    if fields[0] is not None and fields[1] is not None:
+        return _same_fields(fields[0], fields[1], unit)
     here, there = _POSITION.search(said), _POSITION.search(wanted)
     if here and there:
         distance = float(haversine_km(*_degrees(here), *_degrees(there)))
@@ -48,6 +52,41 @@ def verdict(answer: Answer, gold: str, unit: str = "") -> bool | None:
 
 def _fold(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+def _fields(text: str) -> dict[str, str] | None:
+    """A JSON object, or one written with single quotes, as lower-case names and values."""
+    for candidate in (text, text.replace("'", '"')):
+        try:
+            found = json.loads(candidate)
+        except json.JSONDecodeError:
+            continue
+        return {_key(str(k)): str(v) for k, v in found.items()} if isinstance(found, dict) else None
+    return None
+
+
+def _key(name: str) -> str:
+    """A field by its number, where it has one: ``in 12h`` and ``12 hours`` are one field."""
+    number = _NUMBER.search(name)
+    return number[0] if number else _fold(name)
+
+
+def _same_fields(said: dict[str, str], wanted: dict[str, str], unit: str) -> bool:
+    floor = FLOORS.get(unit or "%", 0.0)
+    for name, value in wanted.items():
+        mine, theirs = _amount(said.get(name, "")), _amount(value)
+        if mine is None or theirs is None:
+            if _fold(said.get(name, "")) != _fold(value):
+                return False
+        elif abs(mine - theirs) > floor + 1e-9:
+            return False
+    return set(said) == set(wanted)
+
+
+def _amount(text: str) -> float | None:
+    """A number; ``<1%`` and the tables' ``X`` are 0."""
+    folded = _fold(text)
+    return 0.0 if folded.startswith("<1") or folded == "x" else _only_number(folded)
 
 
 def _only_number(text: str) -> float | None:

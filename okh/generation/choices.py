@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from rapidfuzz import fuzz
 
-from okh.generation.quantities import Quantity, convert, dimension, quantities
-from okh.generation.statements import Statement
+from okh.generation.quantities import Quantity, convert, dimension, number, quantities
+from okh.generation.statements import Statement, elsewhere
 from okh.generation.target import Target
 
 MIN_LIKENESS = 62.0
@@ -39,20 +39,51 @@ def best_choice(
     if statement.key in ("exceeded", "within_cone"):
         return _by_verdict(choices, statement.value.casefold())
     if statement.negative:
-        found = _nothing(choices)
+        found = nothing(choices)
         return (found, 1.0) if found is not None else None
+    if statement.key == "advisory":
+        return _by_alert(choices, statement.value)
     value = statement.interval
     if value is not None:
         if target.comparison is None and (numbered := _by_number(choices, value)):
             return numbered
         if target.comparison is not None:
-            return _by_verdict(choices, "yes" if _exceeds(value, target.comparison) else "no")
+            return _by_bound(choices, value, target.comparison, statement)
     return _by_words(choices, statement)
 
 
-def _exceeds(value: Quantity, bound: Quantity) -> bool:
+_ELSEWHERE = 0.5
+
+
+def _by_bound(
+    choices: Sequence[str], value: Quantity, bound: Quantity, statement: Statement
+) -> tuple[int, float] | None:
+    """The choice for an amount put to the test.
+
+    Possible is what less than half of the range, or an isolated maximum alone,
+    fulfils; an amount listed for other places only makes it a "no", less surely.
+    """
     limit = bound.to(value.unit) if dimension(bound.unit) == dimension(value.unit) else bound
-    return limit.holds(value.high if limit.high == float("inf") else value.low)
+    if elsewhere(statement.edge):
+        found = _by_verdict(choices, "no")
+        return (found[0], found[1] * _ELSEWHERE) if found else None
+    isolated = number(statement.edge.attribute("isolated") or "")
+    partly = [value.low, value.high, *([] if isolated is None else [isolated])]
+    # "At least half" for a bound that the middle of the range just meets.
+    middle = (value.low + value.high) / 2
+    if limit.holds(middle) or limit.low == middle or limit.high == middle:
+        return _by_verdict(choices, "yes")
+    return _by_verdict(choices, "possible" if any(map(limit.holds, partly)) else "no")
+
+
+def _by_alert(choices: Sequence[str], advisory: str) -> tuple[int, float] | None:
+    """The choice that names the kind of a watch or warning (hurricane, tropical storm …)."""
+    kind = re.sub(r"\b(?:watch|warning)\b", "", advisory.replace("-", " ").casefold()).split()
+    for index, choice in enumerate(choices):
+        words = choice.replace("-", " ").casefold()
+        if kind and " ".join(kind) in words:
+            return index, 1.0
+    return None
 
 
 def _by_verdict(choices: Sequence[str], verdict: str) -> tuple[int, float] | None:
@@ -63,7 +94,8 @@ def _by_verdict(choices: Sequence[str], verdict: str) -> tuple[int, float] | Non
     return None
 
 
-def _nothing(choices: Sequence[str]) -> int | None:
+def nothing(choices: Sequence[str]) -> int | None:
+    """Index of the choice that says there is nothing, else of one that says zero."""
     for index, choice in enumerate(choices):
         if choice.casefold().strip(" .") in _NOTHING:
             return index

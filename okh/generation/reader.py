@@ -16,6 +16,7 @@ from okh.domain import (
     Trajectory,
     horizon_label,
 )
+from okh.generation.products import list_of
 from okh.generation.quantities import number, plain
 from okh.generation.statements import Reading, Statement, as_told, read, worth
 from okh.generation.target import Target, target
@@ -60,7 +61,7 @@ class ExtractiveReader:
     """
 
     name = "extractive"
-    version = "1"
+    version = "2"
 
     def __init__(self, mode: Mode = "joint") -> None:
         self._mode = mode
@@ -72,19 +73,19 @@ class ExtractiveReader:
         """See :class:`Reader`. ``entities`` is not needed: the attributes tell all."""
         wanted = target(question)
         kind = question.type or _default_type(question)
-        answers: list[Answer] = []
-        verdicts: list[tuple[Reading, Verdict]] = []
-        for index, trajectory in enumerate(trajectories):
-            reading = read(question, wanted, index, trajectory)
-            verdict = decide(question, wanted, kind, reading)
-            if verdict is not None:
-                verdicts.append((reading, verdict))
-                answers.append(_answer(question, kind, wanted, reading, verdict))
-        if not answers:
+        readings = [read(question, wanted, i, t) for i, t in enumerate(trajectories)]
+        table = min((r.listings.table for r in readings if r.listings.table is not None),
+                    default=None)
+        verdicts = [
+            (reading, verdict) for reading in readings
+            if (verdict := decide(question, wanted, kind, reading)) is not None
+        ]
+        if not verdicts:
             return _not_stated(kind, wanted)
+        answers = [_answer(question, kind, wanted, r, v, table) for r, v in verdicts]
         if self._mode == "vote":
             return combine(answers)
-        return _joint(kind, len(trajectories), answers, [v for _, v in verdicts])
+        return _joint(kind, len(trajectories), answers, verdicts)
 
 
 def _default_type(question: Question) -> AnswerType:
@@ -101,6 +102,9 @@ def _not_stated(kind: AnswerType, wanted: Target) -> Answer:
 _AHEAD = 0.5
 """Sureness left when the present state is told for a later time asked about."""
 
+_GONE = 0.5
+"""Sureness left to a row of a wind table where a newer table was read without it."""
+
 _FRESH_LOSS_PER_H = 0.15 / 12
 _FRESH_FLOOR = 0.4
 
@@ -114,19 +118,28 @@ def _fresh(question: Question, s: Statement) -> float:
 
 
 def _answer(
-    question: Question, kind: AnswerType, wanted: Target, reading: Reading, verdict: Verdict
+    question: Question, kind: AnswerType, wanted: Target, reading: Reading, verdict: Verdict,
+    table: int | None,
 ) -> Answer:
-    """One trajectory's answer; confidence is fit · quality · sureness of the edge."""
+    """One trajectory's answer; confidence is fit · quality · sureness of the edge.
+
+    ``table`` is the horizon of the newest wind table that any trajectory reads.
+    """
     s = verdict.statement
     confidence = min(1.0, s.fit) * verdict.quality * s.edge.confidence * _fresh(question, s)
     if wanted.ahead:
         confidence *= _AHEAD
+    gone = table is not None and s.edge.kind == "wind_table" and (s.edge.lead or table) > table
+    if gone:
+        confidence *= _GONE
     earlier = _superseded(reading, s)
     details = _details(question, s) | verdict.details
     details["value_text"] = verdict.text or s.shown
     rationale = f"{s.relation.replace('_', ' ')}: {as_told(s)}; {verdict.how}."
     if s.aged:
         rationale += f" Told {s.aged} hours before the question, so {s.aged} hours are counted off."
+    if gone and table is not None:
+        rationale += f" The wind table of {horizon_label(table)} was read without such a row."
     if wanted.ahead:
         rationale += " The state at that later time is not stated; this is the last one known."
     if earlier is not None:
@@ -181,19 +194,24 @@ def _statistic(s: Statement) -> str:
 
 
 def _joint(
-    kind: AnswerType, count: int, answers: Sequence[Answer], verdicts: Sequence[Verdict]
+    kind: AnswerType, count: int, answers: Sequence[Answer],
+    verdicts: Sequence[tuple[Reading, Verdict]],
 ) -> Answer:
     """The answer of the trajectory with the best statement; agreement raises confidence.
 
     A statement is worth its fit less its age against the newest among the
     deciding ones, so that a trajectory that ends early does not outvote one that
-    reads on.
+    reads on. What the list of a newer product replaces in one trajectory does not
+    stand in another.
     """
-    statements = [v.statement for v in verdicts]
+    kept = _unreplaced(verdicts)
+    answers = [answers[i] for i in kept]
+    statements = [verdicts[i][1].statement for i in kept]
+    qualities = [verdicts[i][1].quality for i in kept]
     newest = min((s.edge.lead for s in statements if s.edge.lead is not None), default=None)
     best = max(
         range(len(answers)),
-        key=lambda i: (round(worth(statements[i], newest) * verdicts[i].quality, 3), -i),
+        key=lambda i: (round(worth(statements[i], newest) * qualities[i], 3), -i),
     )
     chosen = answers[best]
     agreeing = [a for a in answers if a.value.casefold() == chosen.value.casefold()]
@@ -206,6 +224,22 @@ def _joint(
         chosen, confidence=round(confidence, 4), agreement=round(share, 4),
         rationale=chosen.rationale + note,
     )
+
+
+def _unreplaced(verdicts: Sequence[tuple[Reading, Verdict]]) -> list[int]:
+    """Places of the verdicts that rest on no list older than the newest one read; else all."""
+    newest: dict[str, int] = {}
+    for reading, _ in verdicts:
+        for kind, ((lead, _issued), _step, _edge) in reading.listings.newest.items():
+            if lead is not None:
+                newest[kind] = min(lead, newest.get(kind, lead))
+
+    def stands(verdict: Verdict) -> bool:
+        edge = verdict.statement.edge
+        return edge.lead is None or edge.lead <= newest.get(list_of(edge), edge.lead)
+
+    kept = [i for i, (_, verdict) in enumerate(verdicts) if stands(verdict)]
+    return kept or list(range(len(verdicts)))
 
 
 def combine(answers: Sequence[Answer]) -> Answer:

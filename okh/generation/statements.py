@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from okh.domain import Attribute, Hyperedge, Question, Trajectory, horizon_label
 from okh.generation.lexicon import KEY_UNITS, RELATIVE_HOURS
+from okh.generation.products import Listings, covers_port, list_of, names_place
 from okh.generation.quantities import Quantity, number, plain, quantities, span_text
 from okh.generation.target import Target, fit, nearness, told_relation
 from okh.vocabulary import CROSS_HORIZON, CYCLONE_PORTS
@@ -19,10 +20,19 @@ MIN_FIT = 0.15
 """Below this an edge says nothing about the target."""
 
 _OTHER_COAST = 0.6
+_LEFT_OUT = 0.6
+"""Fit of what follows from a list as far as it was retrieved: a segment may be missing."""
+
+_HORIZON = 0.3
+"""Fit of the hours to landfall that only a horizon gives: the products may expect another time."""
+
 _LESS_WANTED = 0.85
 _UNKNOWN_KM = 100.0
 _STALE_PER_H = 0.04 / 12
 """How much a statement loses for each hour that it is older than the newest one."""
+
+_STALE_TABLE_PER_H = 0.1 / 12
+"""The same for a wind table, whose next issue tells other figures for nearly every location."""
 
 Slot = tuple[str, ...]
 
@@ -33,7 +43,8 @@ class Statement:
 
     ``value`` is the attribute's text; ``low`` and ``high`` the same as numbers
     where it is one; hours that run down are counted from the question's time
-    (``aged`` tells by how much they were shortened).
+    (``aged`` tells by how much they were shortened). ``note`` says how a value is
+    known that the step does not state in so many words.
     """
 
     trajectory: int
@@ -48,6 +59,12 @@ class Statement:
     low: float | None = None
     high: float | None = None
     aged: int = 0
+    note: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why the value holds, for a rationale."""
+        return self.note or f"{self.shown} is stated"
 
     @property
     def negative(self) -> bool:
@@ -75,14 +92,24 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one trajectory says: histories by slot, oldest statement first."""
+    """What one trajectory says: histories by slot, oldest statement first.
+
+    ``listings`` knows the newest product of each kind of list; ``inferred`` holds
+    what follows from a list that leaves the port out.
+    """
 
     trajectory: int
     histories: dict[Slot, list[Statement]] = field(default_factory=dict)
+    listings: Listings = field(default_factory=Listings)
+    inferred: list[Statement] = field(default_factory=list)
 
     def standing(self) -> list[Statement]:
-        """The last statement of each slot, the best first (see :func:`rank`)."""
-        return rank([history[-1] for history in self.histories.values()])
+        """The last statement of each slot that no newer list replaces, the best first.
+
+        See :func:`rank`.
+        """
+        last = (history[-1] for history in self.histories.values())
+        return rank([*(s for s in last if self.listings.holds(s.edge)), *self.inferred])
 
 
 def rank(statements: Sequence[Statement]) -> list[Statement]:
@@ -99,7 +126,8 @@ def worth(statement: Statement, newest: int | None) -> float:
     """Fit less what the statement is older than the newest one, rounded so that ties are ties."""
     lead = statement.edge.lead
     late = 0 if lead is None or newest is None else lead - newest
-    return round(statement.fit - _STALE_PER_H * late, 3)
+    loss = _STALE_TABLE_PER_H if statement.edge.kind == "wind_table" else _STALE_PER_H
+    return round(statement.fit - loss * late, 3)
 
 
 def read(question: Question, target: Target, index: int, trajectory: Trajectory) -> Reading:
@@ -114,13 +142,45 @@ def read(question: Question, target: Target, index: int, trajectory: Trajectory)
     for step, edge in enumerate(trajectory.edges):
         if not may_see(question, edge, dated):
             continue
+        reading.listings.note(step, edge, beyond=_beyond(question, edge))
         for statement in _statements(question, target, index, step, edge):
             statement = _placed(statement, distances)
             history = reading.histories.setdefault(statement.slot, [])
             if history and _beyond(question, edge) and not _beyond(question, history[-1].edge):
                 continue
             history.append(statement)
+    if target.alerts and target.at_port:
+        reading.inferred.extend(_left_out(reading))
+    elif "has_hours_to_landfall" in target.relations and not reading.histories:
+        reading.inferred.extend(_by_horizon(question, index, trajectory))
     return reading
+
+
+def _by_horizon(question: Question, index: int, trajectory: Trajectory) -> list[Statement]:
+    """Hours to landfall where no step states them: a horizon counts them by its meaning."""
+    if question.as_of is None or question.as_of <= 0:
+        return []
+    steps = [(i, e) for i, e in enumerate(trajectory.edges) if e.lead == question.as_of]
+    if not steps:
+        return []
+    step, edge = steps[-1]
+    hours = float(question.as_of)
+    return [Statement(
+        index, step, edge, "has_hours_to_landfall", "hours", plain(hours), "h", _HORIZON,
+        ("has_hours_to_landfall", "hours", "horizon"), hours, hours,
+        note=f"{edge.horizon} itself means hours before expected landfall",
+    )]
+
+
+def _left_out(reading: Reading) -> list[Statement]:
+    """"None", where the newest list of alerts has no segment that reaches the port."""
+    listed = reading.listings.newest.get("alerts")
+    if listed is None or any(covers_port(s.edge) for s in reading.standing()):
+        return []
+    (_, step, edge) = listed
+    return [Statement(reading.trajectory, step, edge, edge.relation, "advisory", "None", "",
+                      _LEFT_OUT, (edge.relation, "advisory", "left out"),
+                      note="none of the segments listed reaches the port")]
 
 
 def _distances(trajectory: Trajectory) -> dict[str, float]:
@@ -133,10 +193,15 @@ def _distances(trajectory: Trajectory) -> dict[str, float]:
 
 
 def _placed(statement: Statement, distances: Mapping[str, float]) -> Statement:
-    """A change edge brings no distance: it has that of its location, or an unknown one."""
+    """A change edge without a distance has that of its location, or an unknown one.
+
+    The location of a text about one port is the port's, however far it lies.
+    """
     edge = statement.edge
     place = edge.attribute("location")
-    if edge.family != CROSS_HORIZON or not place or not distances:
+    if edge.family != CROSS_HORIZON or not place or edge.attribute("distance_km"):
+        return statement
+    if edge.source_kind != "products" and not distances:
         return statement
     return replace(statement, fit=statement.fit * nearness(distances.get(place, _UNKNOWN_KM)))
 
@@ -168,7 +233,9 @@ def _statements(
                           "", suits, (edge.relation, edge.id))]
     relation = told_relation(edge)
     attribute, place = _wanted(target, relation, edge)
-    if target.kind != "text" and _elsewhere(edge):
+    if target.alerts and target.at_port and not covers_port(edge):
+        return []
+    if target.kind != "text" and elsewhere(edge):
         suits *= _OTHER_COAST
     suits *= _LESS_WANTED ** min(place, 2)
     key = attribute.key
@@ -194,6 +261,8 @@ def _wanted(target: Target, relation: str, edge: Hyperedge) -> tuple[Attribute, 
 
 def _preferred(target: Target, relation: str, edge: Hyperedge) -> tuple[str, ...]:
     keys = target.keys[relation]
+    if target.alerts and target.expected:
+        return ("advisory", *keys)
     if "probability" in keys and target.statistic == "onset" and edge.attribute("onset"):
         return ("onset", *keys)
     if target.unit == "kt" and edge.attribute("wind_kt") and "wind_mph" in keys:
@@ -201,10 +270,9 @@ def _preferred(target: Target, relation: str, edge: Hyperedge) -> tuple[str, ...
     return keys
 
 
-def _elsewhere(edge: Hyperedge) -> bool:
+def elsewhere(edge: Hyperedge) -> bool:
     """Whether a coast or an area is named that nothing ties to the port."""
-    named = edge.attribute("segment") or edge.attribute("area")
-    return named is not None and named != "offshore" and edge.attribute("distance_km") is None
+    return names_place(edge) and edge.attribute("distance_km") is None
 
 
 def _aged(question: Question, relation: str, key: str, edge: Hyperedge) -> int:
@@ -235,10 +303,14 @@ def _interval(
 
 
 def _slot(relation: str, key: str, edge: Hyperedge) -> Slot:
-    """The thing told about: relation, attribute and scope."""
+    """The thing told about: relation, attribute and scope.
+
+    Several alerts on a product's list may stand for one segment.
+    """
     scope = sorted(
         f"{a.key}={a.value.casefold()}" for a in edge.attributes
         if CYCLONE_PORTS.attributes.get(a.key) == "scope" or a.key == "purpose"
+        or (a.key == "advisory" and list_of(edge))
     )
     return (relation, key, *scope)
 

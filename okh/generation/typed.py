@@ -11,8 +11,9 @@ from rapidfuzz import fuzz
 
 from okh.domain import AnswerType, Question, horizon_label
 from okh.extraction.scenario_text import COMPASS
-from okh.generation.choices import best_choice
+from okh.generation.choices import best_choice, nothing
 from okh.generation.lexicon import CONDITIONS
+from okh.generation.products import severity
 from okh.generation.quantities import Quantity, convert, dimension, plain, span_text
 from okh.generation.statements import Reading, Slot, Statement, worth
 from okh.generation.target import Target
@@ -21,6 +22,8 @@ from okh.vocabulary import SEVERITY
 
 _NEAR_BEST = 0.12
 """Statements this close to the best one in worth are read beside it."""
+
+_OTHER_KIND = 0.5
 
 _LIKELY: dict[str, tuple[bool, float]] = {
     "yes": (True, 1.0), "likely": (True, 0.85), "possible": (True, 0.55),
@@ -104,8 +107,8 @@ def _holds(target: Target, s: Statement) -> tuple[bool, float, str] | None:
     if target.expected:
         return _is_state(target, s)
     if s.negative or (s.high is not None and s.high == 0):
-        return False, 0.9, f"{s.shown} is stated"
-    return True, 0.7, f"{s.shown} is stated"
+        return False, 0.9, s.reason
+    return True, 0.7, s.reason
 
 
 def _compared(bound: Quantity, s: Statement) -> tuple[bool, float, str] | None:
@@ -113,7 +116,7 @@ def _compared(bound: Quantity, s: Statement) -> tuple[bool, float, str] | None:
         return _threshold(bound, s)
     value = s.interval
     if value is None:
-        return (False, 0.8, f"{s.shown} is stated") if s.negative else None
+        return (False, 0.8, s.reason) if s.negative else None
     if bound.unit and value.unit and dimension(bound.unit) != dimension(value.unit):
         return None
     limit = bound.to(value.unit)
@@ -151,7 +154,7 @@ def _bound_text(bound: Quantity) -> str:
 
 def _is_state(target: Target, s: Statement) -> tuple[bool, float, str] | None:
     told, asked = s.value.casefold().strip(" ."), target.expected.casefold()
-    how = f"{s.value} against {target.expected}"
+    how = s.note or f"{s.value} against {target.expected}"
     if s.key in ("category", "status"):
         return _ranked(told, asked, SEVERITY, target, how)
     if s.key == "condition":
@@ -163,12 +166,14 @@ def _is_state(target: Target, s: Statement) -> tuple[bool, float, str] | None:
         return min(gap, 360 - gap) <= _DIRECTION_TOLERANCE[len(target.expected)], 0.9, how
     if s.negative:
         return False, 0.95, how
+    if s.key == "advisory":
+        if "watch" not in told and "warning" not in told:
+            return None
+        return asked in told.replace("-", " "), 0.95, how
     likeness = fuzz.token_set_ratio(told, asked)
-    if s.key == "advisory" and "watch" not in told and "warning" not in told:
-        return None
     if s.relation == "has_additional_hazard" and likeness < 80:
         return None
-    return likeness >= 80, 0.9 if s.key in ("advisory", "hazard") else 0.6, how
+    return likeness >= 80, 0.9 if s.key == "hazard" else 0.6, how
 
 
 def _ranked(
@@ -187,7 +192,7 @@ def _ranked(
 def _changed(target: Target, reading: Reading, best: Statement) -> Verdict | None:
     """Whether the value of the best slot went the way that is asked."""
     history = reading.histories[best.slot]
-    before, after = _ends(history)
+    before, after = _ends(history, target.since_h)
     if before is None or after is None:
         return None
     moved = _direction(before, after)
@@ -196,11 +201,23 @@ def _changed(target: Target, reading: Reading, best: Statement) -> Verdict | Non
                    f"from {before.shown} to {after.shown}")
 
 
-def _ends(history: Sequence[Statement]) -> tuple[Statement | None, Statement | None]:
-    """First and last value of a history; a change edge brings its own earlier value."""
-    if len(history) > 1:
-        return history[0], history[-1]
-    return None, None
+def _ends(
+    history: Sequence[Statement], since_h: int | None = None
+) -> tuple[Statement | None, Statement | None]:
+    """First and last value of a history, the first being at most ``since_h`` hours the older.
+
+    Where the horizons stand further apart, the one before the last is compared with.
+    """
+    if len(history) < 2:
+        return None, None
+    after = history[-1]
+    if since_h is None or after.edge.lead is None:
+        return history[0], after
+    limit = after.edge.lead + since_h
+    earlier = [s for s in history if s.edge.lead is not None and s.edge.lead > after.edge.lead]
+    inside = [s for s in earlier if s.edge.lead is not None and s.edge.lead <= limit]
+    before = inside[0] if inside else earlier[-1] if earlier else None
+    return before, after
 
 
 def _direction(before: Statement, after: Statement) -> str:
@@ -233,7 +250,10 @@ def _choice(
         index = [o.strip(" .").casefold() for o in options].index(verdict.value.casefold())
         return _lettered(verdict.statement, index, options, verdict.quality, verdict.how)
     best: tuple[float, int, Statement] | None = None
-    for s in _beside(standing) if target.relations else standing[:1]:
+    beside = _beside(standing) if target.relations else standing[:1]
+    if target.alerts:
+        beside.sort(key=lambda s: -severity(s.value))
+    for s in beside:
         found = best_choice(options, s, target)
         if found and (best is None or found[1] > best[0]):
             best = (found[1], found[0], s)
@@ -241,10 +261,13 @@ def _choice(
         if found := best_choice(options, s, target):
             best = (0.8 * found[1], found[0], s)
             break
+    if best is None and target.alerts and (none := nothing(options)) is not None:
+        # An alert stands that is none of the kinds offered.
+        best = (_OTHER_KIND, none, standing[0])
     if best is None:
         return None
     quality, index, statement = best
-    how = f"{statement.shown} is nearest to {options[index]}"
+    how = statement.note or f"{statement.shown} is nearest to {options[index]}"
     return _lettered(statement, index, options, quality, how)
 
 
@@ -268,7 +291,7 @@ def _short(
     best = standing[0]
     value, unit, text = _expressed(best, target.unit)
     details = {"unit": unit} if unit else {}
-    return Verdict(value, 1.0, best, f"{best.shown} is stated", text, details)
+    return Verdict(value, 1.0, best, best.reason, text, details)
 
 
 def _expressed(s: Statement, wanted: str) -> tuple[str, str, str]:

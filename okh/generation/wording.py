@@ -9,7 +9,7 @@ from typing import Literal
 
 from okh.extraction.scenario_text import COMPASS, DIRECTION, compass
 from okh.generation.lexicon import CHANCE, CONDITIONS, HAZARDS, WIND, Topic
-from okh.generation.quantities import Quantity, quantities, unit_of
+from okh.generation.quantities import Quantity, number, quantities, unit_of
 from okh.vocabulary import SEVERITY
 
 Change = Literal["up", "down", "any"]
@@ -118,6 +118,23 @@ def change_asked(stem: str) -> Change | None:
     return "any" if has(stem, r"\b(?:chang|updat|evolv|shift|differ)\w*") else None
 
 
+_BACK = re.compile(
+    r"\b(?:last|past|previous|preceding)\s+(?P<n>\w+)[\s-]*(?P<unit>hours?|h|days?|d)\b"
+    r"|\b(?:last|past|previous|preceding)\s+(?P<one>hour|day)\b|\bsince\s+(?P<eve>yesterday)\b",
+    re.IGNORECASE,
+)
+
+
+def hours_back(stem: str) -> int | None:
+    """Hours between the time compared with and now ("in the last 12 hours"); None if unsaid."""
+    match = _BACK.search(stem)
+    if match is None:
+        return None
+    count = number(match["n"]) if match["n"] else 1.0
+    unit = (match["unit"] or match["one"] or "day").lower()
+    return None if count is None else round(count * (24 if unit.startswith("d") else 1))
+
+
 # --- what a yes/no question puts to the test ------------------------------------------
 
 _WHOLE_PERIOD = r"\b(?:next|in|over|within|coming|before|after)\b"
@@ -130,6 +147,7 @@ def comparison_of(stem: str, scope: Mapping[str, str]) -> Quantity | None:
     it is told for are no bounds.
     """
     bare: list[Quantity] = []
+    stem = _BACK.sub(" ", stem)
     for q in quantities(stem):
         around = stem[max(0, q.start - 12) : q.end].lower()
         figure = q.low if math.isfinite(q.low) else q.high
