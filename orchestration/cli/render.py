@@ -48,12 +48,18 @@ def step_text(step: Mapping[str, Any]) -> Text:
         text.append(f"  [{', '.join(step['tags'])}]", style="dim")
     text.append(f"\n     {' '.join(step['evidence'].split())}\n")
     values = ", ".join(
-        f"{a['key']}={a['value']}{' ' + a['unit'] if a['unit'] else ''}" for a in step["attributes"]
+        f"{a['key']}={a['value']}{' ' + a['unit'] if a['unit'] else ''}"
+        for a in step["attributes"] if not _repeats(a["value"], step["evidence"])
     )
     if values:
         text.append(f"     {values}\n", style="magenta")
     text.append(f"     {source_text(step)}\n", style="dim")
     return text
+
+
+def _repeats(value: str, evidence: str) -> bool:
+    """Whether a value is a whole sentence that stands in the evidence above it."""
+    return len(value) > 40 and " ".join(value.split()) in " ".join(evidence.split())
 
 
 def source_text(step: Mapping[str, Any]) -> str:
