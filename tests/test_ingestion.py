@@ -414,11 +414,11 @@ def test_identical_content_is_one_document_with_an_alias() -> None:
     assert (made.added, len(made.aliased), made.updated, made.warnings) == ((), 1, (), ())
 
 
-def test_a_product_under_two_leads_stands_at_the_farther_one() -> None:
+def test_a_product_under_two_leads_stands_at_the_nearer_one() -> None:
     near, far = (read(ADVISORY, f"QUILL_2031_{h}h.txt").documents for h in (36, 48))
     for order in ((near, far), (far, near)):
         made = merge((), [*order[0], *order[1]])
-        assert [d.lead for d in made.documents] == [48]
+        assert [d.lead for d in made.documents] == [36]
         assert [n.code for n in made.warnings] == ["two-leads"]
         assert merge(made.documents, order[1]).warnings == ()
 

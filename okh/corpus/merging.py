@@ -78,14 +78,15 @@ def _joined(known: Document, again: Document, warnings: list[Note]) -> Document:
     if again.lead is not None and ranks[1] >= ranks[0]:
         lead = again.lead
         if ranks[1] == ranks[0] == _RANK["name"] and known.lead not in (None, again.lead):
-            # Filed under two leads, it was known at the earlier one: the farther counts.
+            # Nothing of the future may reach a question asked at the farther one. (Of the
+            # fifteen advisories in the shared data fourteen were issued at the nearer.)
             assert known.lead is not None
-            lead = max(known.lead, again.lead)
+            lead = min(known.lead, again.lead)
             if names != known.names:
                 warnings.append(Note(
                     "two-leads", "warning", again.names[0], "",
                     f"the same product is filed under two leads; it stands at T-{lead}, the "
-                    "farther one", "Give its lead in a manifest to choose another.", known.hash,
+                    "nearer one", "Give its lead in a manifest to choose another.", known.hash,
                 ))
         joined = replace(joined, lead=lead, lead_source=again.lead_source)
     if again.lead_source == "manifest" or (known.storm and is_number_name(known.storm)):
