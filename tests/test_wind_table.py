@@ -107,6 +107,18 @@ def test_less_than_one_percent_is_zero_with_a_note() -> None:
     assert first.attribute("hours") == "48"
 
 
+def test_a_row_left_out_says_that_its_probability_is_below_the_table_s_least() -> None:
+    told = {
+        (f.attribute("location"), f.attribute("threshold_kt"), f.attribute("text"), f.confidence)
+        for f in _facts(_parse(TABLE))
+        if f.relation == "has_cumulative_probability" and f.attribute("probability") == "0"
+    }
+    assert told == {
+        ("W PALM BEACH", "64", "<1", 0.9),
+        ("GFMX 290N 850W", "50", "<3", 0.9), ("GFMX 290N 850W", "64", "<1", 0.9),
+    }
+
+
 def test_statement_facts() -> None:
     facts = {f.relation: f for f in extract(_parse(TABLE)[0])}
     assert facts["has_position"].attribute("longitude") == "-79.1"

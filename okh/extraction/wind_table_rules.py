@@ -44,10 +44,11 @@ def extract(block: Block) -> list[Fact]:
     if block.section != LOCATION or block.issued is None:
         return []
     periods = read_periods(block.context, block.issued)
+    rows = list(read_rows(block.text, len(periods)))
     facts: list[Fact] = []
-    for row in read_rows(block.text, len(periods)):
+    for row in rows:
         facts += _row_facts(block, row, periods)
-    return facts
+    return facts + _unlisted_facts(block, rows, periods)
 
 
 # --- rows -----------------------------------------------------------------------------
@@ -101,6 +102,34 @@ def _row_facts(block: Block, row: Row, periods: tuple[Period, ...]) -> list[Fact
             )
         )
     return facts
+
+
+UNLISTED = {50: "<3", 64: "<1"}
+"""Speed (kt) -> its five-day probability (%) where a listed location has no row for it: by the
+tables' own words a row is left out below 3 % (34 and 50 kt) and below 1 % (64 kt)."""
+
+
+def _unlisted_facts(block: Block, rows: list[Row], periods: tuple[Period, ...]) -> list[Fact]:
+    """What a location's missing rows say; the row of the highest speed listed is the evidence."""
+    if not rows:
+        return []
+    row = rows[-1]
+    listed = {r.threshold_kt for r in rows}
+    cyclone = Mention(block.storm or "cyclone", "cyclone", origin="linked")
+    place = Mention(row.location, "location")
+    return [
+        Fact(
+            "has_cumulative_probability", block.text[row.start : row.end], (cyclone, place),
+            (
+                Attribute("location", row.location),
+                Attribute("threshold_kt", str(speed), "kt"),
+                _hour("period_h", periods[-1].hour), Attribute("probability", "0", "%"),
+                Attribute("text", below), _STATISTIC["cumulative"],
+            ),
+            confidence=0.9, start=row.start, end=row.end,
+        )
+        for speed, below in UNLISTED.items() if speed not in listed
+    ]
 
 
 _STATISTIC = {
