@@ -88,14 +88,14 @@ def measure(score: Scorer, groups: Sequence[GroupSignals]) -> dict[str, float]:
         total["mrr"] += reciprocal
         total["hits10"] += hits
         total["next_pairs"] += len(group.adjacent)
-        forward = np.sign(scores - scores.T)
+        forward, tied = scores > scores.T, scores == scores.T
         for name, count, pairs in (
             ("direction", "ordered_pairs", group.before()),
             ("open_direction", "open_pairs", group.text_before()),
         ):
-            found = forward[pairs]
-            total[name] += float((found + 1.0).sum() / 2.0)
-            total[count] += len(found)
+            right = int(np.count_nonzero(forward & pairs))
+            total[name] += right + int(np.count_nonzero(tied & pairs)) / 2
+            total[count] += int(np.count_nonzero(pairs))
     result: dict[str, float] = {}
     for name, count in (
         ("mrr", "next_pairs"), ("hits10", "next_pairs"), ("direction", "ordered_pairs"),

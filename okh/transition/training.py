@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Objective = Literal["direction", "eq4", "unlikelihood"]
 Progress = Callable[[int, int], None]
 
-VALIDATION_GROUPS = 32
+VALIDATION_GROUPS = 24
 """Groups looked at when training asks whether to stop; the model kept is measured on all."""
 
 LOG_P_FLOOR = -15.0
@@ -81,8 +81,8 @@ class TrainingConfig:
     learning_rate: float = 3e-3
     max_steps: int = 3000
     max_epochs: int = 100
-    evaluate_every: int = 100
-    patience: int = 5
+    evaluate_every: int = 200
+    patience: int = 3
     blind_steps: int = 400
     direction_weight: float = 2.0
     open_share: float = 0.5
