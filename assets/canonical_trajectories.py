@@ -1,14 +1,16 @@
 """``canonical_trajectories``: the hyperedges of a group in the order of ≺."""
 
 import math
+from collections.abc import Mapping
 
 import dagster as dg
 import pyarrow as pa
 
 from assets.group_tables import GroupInputs, GroupOutputs, Tables, refresh
 from assets.partitions import GROUPS, GROUPS_PER_RUN, OWNERS
+from assets.pictures import column_metadata, show_group
 from assets.versions import canonical_version
-from okh.domain import Group
+from okh.domain import Entity, Group, Hyperedge
 from okh.precedence import canonical_order, position
 from storage.home import Home
 from storage.rows import edges_from_table
@@ -45,6 +47,7 @@ def group_trajectory(key: str, hyperedges: pa.Table) -> Tables:
     group_name="hypergraph",
     kinds={"parquet"},
     owners=OWNERS,
+    metadata=column_metadata("canonical_trajectories"),
     code_version=canonical_version(),
     ins={"hypergraph": dg.AssetIn(input_manager_key="group_tables")},
 )
@@ -52,8 +55,15 @@ def canonical_trajectories(
     context: dg.AssetExecutionContext, hypergraph: GroupInputs, home: dg.ResourceParam[Home]
 ) -> GroupOutputs:
     """Topological order of a group's hyperedges under ≺: the story as it unfolded (A.3)."""
-    return refresh(
+    outputs = refresh(
         context, home, "canonical_trajectories", canonical_version(),
         input_hash=hypergraph.hash,
         compute=lambda key: group_trajectory(key, hypergraph.read("hyperedges", key)),
     )
+    return show_group(context, home, outputs, "picture of the trajectory", _draw)
+
+
+def _draw(edges: list[Hyperedge], entities: Mapping[str, Entity]) -> bytes:
+    from okh.plots import trajectory_picture  # matplotlib takes long to import
+
+    return trajectory_picture(edges)

@@ -5,6 +5,7 @@ import dagster as dg
 from assets.corpus import Corpus, fingerprint
 from assets.group_tables import GroupOutputs, Tables, refresh
 from assets.partitions import GROUPS, GROUPS_PER_RUN, OWNERS
+from assets.pictures import column_metadata
 from assets.versions import documents_version
 from okh.domain import Group
 from storage.home import Home
@@ -35,6 +36,7 @@ def group_documents(corpus: Corpus, key: str) -> Tables:
     group_name="corpus",
     kinds={"parquet"},
     owners=OWNERS,
+    metadata=column_metadata("documents"),
     code_version=documents_version(),
 )
 def documents(context: dg.AssetExecutionContext, home: dg.ResourceParam[Home]) -> GroupOutputs:

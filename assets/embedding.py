@@ -73,20 +73,30 @@ class EmbedderSource:
     make: Callable[[], Embedder] | None = None
 
 
+def require_kind(published: Snapshot, source: EmbedderSource) -> None:
+    """Raise ``EmbedderMismatch`` where the embedder asked for is not of the snapshot's kind."""
+    if not published.embedder.startswith(f"{source.kind}-"):
+        raise EmbedderMismatch(
+            f"this home was made by the embedder {published.embedder}, and {source.kind!r} is "
+            f"asked for: set OKH_EMBEDDER to {published.embedder.partition('-')[0]}, or "
+            "`okh build --refit` makes all vectors again with the other"
+        )
+
+
 def open_embedder(home: Home, published: Snapshot, source: EmbedderSource) -> Embedder:
     """The embedder that made a snapshot's vectors.
 
     Raises ``EmbeddingError`` if it cannot be had, ``EmbedderMismatch`` if what is
     asked for is another one.
     """
+    require_kind(published, source)
     if published.embedder_state is not None:
         embedder: Embedder = LsaEmbedder.from_state(*load_model(home, published.embedder_state))
     elif source.make is not None:
         embedder = source.make()
     else:
         raise EmbedderMismatch(
-            f"this home was made by the embedder {published.embedder}, and {source.kind!r} is "
-            "asked for: set OKH_EMBEDDER to its kind, or `okh build --refit`"
+            "the published snapshot names no fitted embedder: `okh build --refit` makes one"
         )
     if embedder.version != published.embedder:
         raise EmbedderMismatch(
@@ -106,11 +116,6 @@ def choose_embedder(
     asks for another. Raises ``EmbedderMismatch`` if the snapshot's is of another kind.
     """
     if before is not None and not refit:
-        if not before.embedder.startswith(f"{source.kind}-"):
-            raise EmbedderMismatch(
-                f"this home was made by the embedder {before.embedder}, and {source.kind!r} is "
-                "asked for: `okh build --refit` makes all vectors again with it"
-            )
         return open_embedder(home, before, source), before.embedder_state
     if source.make is not None:
         return source.make(), None
@@ -186,7 +191,11 @@ def read_vectors(
     home: Home, published: Snapshot, groups: Sequence[str] | None = None
 ) -> Rows:
     """Vectors of a snapshot's hyperedges, of all groups or of some."""
-    name = next(name for name in published.vectors if name.startswith("hyperedges_"))
-    dimension = int(name.rsplit("_", 1)[1])
-    store = VectorStore(home, "hyperedges", published.embedder, dimension)
-    return store.read(groups, published.vectors[name])
+    store = vector_store(home, published, "hyperedges")
+    return store.read(groups, published.vectors[store.name])
+
+
+def vector_store(home: Home, published: Snapshot, kind: str) -> VectorStore:
+    """The vectors of a kind (``hyperedges`` or ``chunks``) that a snapshot is of."""
+    name = next(name for name in published.vectors if name.startswith(f"{kind}_"))
+    return VectorStore(home, kind, published.embedder, int(name.rsplit("_", 1)[1]))

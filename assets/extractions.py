@@ -1,20 +1,31 @@
 """``extractions``: the facts of each block, bound to the group's port."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import dagster as dg
 
 from assets.corpus import Corpus
-from assets.group_tables import GroupInputs, GroupOutputs, Tables, quarantined, refresh
+from assets.group_tables import (
+    RETRY_TAG,
+    GroupInputs,
+    GroupOutputs,
+    Tables,
+    quarantined,
+    refresh,
+)
 from assets.partitions import GROUPS, GROUPS_PER_RUN, OWNERS
+from assets.pictures import column_metadata
 from assets.versions import extractions_version
 from okh.corpus.groups import View, nearest_location
 from okh.corpus.places import PortTable
 from okh.domain import Block, Fact, Group
 from okh.extraction.binding import bind, group_facts
-from okh.extraction.extractor import Extractor, is_grounded
+from okh.extraction.extractor import Billed, Extractor, is_grounded
+from okh.extraction.mixed import part_of
 from okh.extraction.rules import RulesExtractor
+from okh.llm.dialog import Notes, ReplyRejected
 from okh.llm.errors import RunStopped
 from storage.cache import ExtractionCache
 from storage.home import Home
@@ -26,13 +37,22 @@ BLOCK_STAGE = "extraction"
 
 
 class BlockExtraction:
-    """Facts of blocks, each extracted once however many groups and runs see it."""
+    """Facts of blocks, each extracted once however many groups and runs see it.
 
-    def __init__(self, home: Home, extractor: Extractor) -> None:
-        self._extractor = extractor
+    Parameters
+    ----------
+    again
+        Ask a model anew about blocks that it gave no usable reply for.
+    """
+
+    def __init__(self, home: Home, extractor: Extractor, *, again: bool = False) -> None:
+        self._extractor, self._again = extractor, again
         self._cache = ExtractionCache(home)
         self._known: dict[str, list[Fact]] = {}
+        self._failed: dict[str, Exception] = {}
         self._storm: str | None = None
+        self.spent = Notes()
+        self.levels: Counter[str] = Counter()
 
     def facts(
         self, group: Group, blocks: Sequence[Block]
@@ -42,50 +62,86 @@ class BlockExtraction:
         Facts are remembered for one storm at a time, and for good in the cache.
         """
         if group.storm_year != self._storm:
-            self._storm, self._known = group.storm_year, {}
+            self._storm, self._known, self._failed = group.storm_year, {}, {}
         wanted = {b.content_key: b for b in blocks}
-        missing = [key for key in wanted if key not in self._known]
-        self._known |= self._cache.get_many(self._extractor.version, missing)
-        todo = {key: wanted[key] for key in missing if key not in self._known}
+        todo: dict[Extractor, dict[str, Block]] = defaultdict(dict)
+        for key, block in wanted.items():
+            if key not in self._known and key not in self._failed:
+                todo[part_of(self._extractor, block)][key] = block
+        for part, some in todo.items():
+            self._known |= self._cache.get_many(part.version, list(some))
+            self._extract(part, {k: b for k, b in some.items() if k not in self._known})
         faults = [
             quarantined(
-                BLOCK_STAGE, group.key, error, document=todo[key].document, block=todo[key].id,
-                reply=getattr(error, "reply", ""),
+                BLOCK_STAGE, group.key, self._failed[key], document=block.document,
+                block=block.id, reply=getattr(self._failed[key], "reply", ""),
             )
-            for key, error in self._extract(todo)
+            for key, block in wanted.items() if key in self._failed
         ]
         return {key: self._known.get(key, []) for key in wanted}, faults
 
-    def _extract(self, todo: Mapping[str, Block]) -> Iterator[tuple[str, Exception]]:
-        """Extract blocks, several at once where the extractor allows; yields what failed.
+    def metadata(self) -> dict[str, float | int]:
+        """What a model was asked and paid, for the run's report; empty for the rules."""
+        spent = self.spent
+        if not spent.calls:
+            return {}
+        told: dict[str, float | int] = {
+            "model/calls": spent.calls, "model/tokens in": spent.tokens_in,
+            "model/tokens out": spent.tokens_out, "model/tokens cached": spent.tokens_cached,
+        }
+        if spent.cost is not None:
+            told["model/dollars"] = round(spent.cost, 6)
+        return told | {f"model/blocks, {what}": n for what, n in sorted(self.levels.items())}
 
-        Each is kept as soon as it is there, so that whatever ends the run, nothing is
-        asked for twice. ``RunStopped`` (no budget, no endpoint) ends the run.
+    def _extract(self, part: Extractor, todo: Mapping[str, Block]) -> None:
+        """Extract blocks, several at once where the extractor allows.
+
+        ``RunStopped`` (no budget, no endpoint) ends the run; what is being asked at that
+        moment is still waited for and kept.
         """
-        if self._extractor.workers == 1:
+        if part.workers == 1:
             fresh = {}
             for key, block in todo.items():
                 try:
-                    fresh[key] = self._extractor.extract(block)
+                    fresh[key] = part.extract(block)
                 except Exception as error:  # the boundary of a block: the rest goes on
-                    yield key, error
-            self._keep(fresh)
+                    self._failed[key] = error
+            self._cache.put_many(part.version, fresh)
+            self._known |= fresh
             return
-        with ThreadPoolExecutor(self._extractor.workers) as pool:
-            waiting = {pool.submit(self._extractor.extract, b): key for key, b in todo.items()}
+        pool = ThreadPoolExecutor(part.workers)
+        try:
+            waiting = {pool.submit(self._one, part, b): key for key, b in todo.items()}
             for done in as_completed(waiting):
                 key = waiting[done]
                 try:
-                    self._keep({key: done.result()})
+                    self._known[key], notes = done.result()
                 except RunStopped:
-                    pool.shutdown(wait=False, cancel_futures=True)
                     raise
                 except Exception as error:  # the boundary of a block: the rest goes on
-                    yield key, error
+                    self._failed[key] = error
+                    notes = error.notes if isinstance(error, ReplyRejected) else Notes()
+                self._note(notes)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
-    def _keep(self, fresh: Mapping[str, list[Fact]]) -> None:
-        self._cache.put_many(self._extractor.version, fresh)
-        self._known |= fresh
+    def _one(self, part: Extractor, block: Block) -> tuple[list[Fact], Notes]:
+        """Extract one block and keep its facts at once: nothing is asked for twice."""
+        if not isinstance(part, Billed):
+            facts = part.extract(block)
+            self._cache.put_many(part.version, {block.content_key: facts})
+            return facts, Notes()
+        if self._again:
+            part.forget(block)
+        outcome = part.extract_noted(block)
+        self._cache.put_many(part.version, {block.content_key: outcome.value})
+        part.forget(block)
+        return outcome.value, outcome.notes
+
+    def _note(self, notes: Notes) -> None:
+        if notes.calls:
+            self.spent += notes
+            self.levels.update((notes.level, *notes.mended))
 
 
 def group_extractions(
@@ -130,6 +186,7 @@ def _static(fact: Fact, key: str) -> ExtractedFact:
     group_name="hypergraph",
     kinds={"parquet"},
     owners=OWNERS,
+    metadata=column_metadata("extractions"),
     code_version=extractions_version(RulesExtractor()),
     ins={"documents": dg.AssetIn(input_manager_key="group_tables")},
 )
@@ -145,7 +202,7 @@ def extractions(
     the rest of its group goes on.
     """
     ports = Corpus(home).ports
-    extraction = BlockExtraction(home, extractor)
+    extraction = BlockExtraction(home, extractor, again=RETRY_TAG in context.run.tags)
 
     def compute(key: str) -> Tables:
         views = blocks_from_table(documents.read("blocks", key))
@@ -153,10 +210,12 @@ def extractions(
         replace_stage(home, BLOCK_STAGE, key, faults)
         return tables
 
-    return refresh(
+    made = refresh(
         context, home, "extractions", extractions_version(extractor),
         input_hash=documents.hash, compute=compute, measure=_measure,
     )
+    context.add_output_metadata(extraction.metadata())
+    return made
 
 
 def _measure(tables: Tables) -> dict[str, int]:

@@ -19,7 +19,7 @@ import dagster as dg
 import pyarrow as pa
 
 from okh.domain import digest
-from okh.llm.errors import RunStopped
+from okh.llm.errors import LlmError, RunStopped
 from storage.home import Home
 from storage.quarantine import Quarantined, list_items, replace_stage
 from storage.tables import TableFile, TableStore
@@ -167,11 +167,15 @@ def faulty_groups(home: Home) -> frozenset[str]:
 
 
 def quarantined(stage: str, group: str, error: Exception, **where: str) -> Quarantined:
-    """A fault as a row of the quarantine: its kind and place in the code, never document text."""
+    """A fault as a row of the quarantine: its kind and place in the code, never document text.
+
+    An error of a language model's endpoint says itself what happened, and what helps.
+    """
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
     return Quarantined(
-        stage=stage, group=group, problem=f"{type(error).__name__} at {place}",
+        stage=stage, group=group,
+        problem=str(error) if isinstance(error, LlmError) else f"{type(error).__name__} at {place}",
         mend="`okh quarantine retry` after mending the document or the code.",
         at=datetime.now(UTC), place=place, **where,
     )

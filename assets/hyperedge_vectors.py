@@ -3,6 +3,7 @@
 import dagster as dg
 from pydantic import Field
 
+from assets.corpus import read_fingerprints
 from assets.embedding import (
     EmbedderSource,
     Embedding,
@@ -48,7 +49,14 @@ def hyperedge_vectors(
     Each distinct text is embedded once. When the vectors stand, a snapshot is
     published: tables, vectors and model at one version, which queries read.
     """
-    store = TableStore(home)
+    with home.lock("vectors"):  # a second build waits, and finds what the first one wrote
+        return _mirror_and_publish(config, home, embedder_source)
+
+
+def _mirror_and_publish(
+    config: EmbedderConfig, home: Home, embedder_source: EmbedderSource
+) -> dg.MaterializeResult:
+    store = TableStore(home, only=read_fingerprints(home))
     before = snapshot(home)
     embedder, state = choose_embedder(
         home, store, embedder_source, before, refit=config.refit, dimension=config.dimension
@@ -68,7 +76,8 @@ def hyperedge_vectors(
         edge_texts(g, store.read("hyperedges", g), store.read("entities", g)) for g in stale
     )
     mirrored = mirror(edges, embedding, texts)
-    storms = {Group.parse(g).storm_year for g in stale_groups(store, before, "blocks")}
+    touched = {*stale_groups(store, before, "blocks"), *gone}
+    storms = {Group.parse(g).storm_year for g in touched}
     members = [g for g in store.current("blocks") if Group.parse(g).storm_year in storms]
     chunk_embedding = Embedding(embedder, chunks)
     chunked = mirror(chunks, chunk_embedding, chunk_texts(store, members))
@@ -78,7 +87,8 @@ def hyperedge_vectors(
         home, store, vectors={edges.name: edges.version, chunks.name: chunks.version},
         embedder=embedder.version, embedder_state=state,
     )
-    store.prune({path for files in published.files.values() for path in files.values()})
+    kept = {path for files in published.files.values() for path in files.values()}
+    store.prune(kept, before=True)
     return dg.MaterializeResult(metadata={
         "embedder": embedder.version,
         "dimension": embedder.dimension,

@@ -1,14 +1,16 @@
 """``hypergraph``: entities and hyperedges of a group after the five normalization steps."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import dagster as dg
 import pyarrow as pa
 
 from assets.group_tables import GroupInputs, GroupOutputs, Tables, refresh
 from assets.partitions import GROUPS, GROUPS_PER_RUN, OWNERS
+from assets.pictures import column_metadata, show_group
 from assets.versions import hypergraph_version
-from okh.domain import Group
+from okh.domain import Entity, Group, Hyperedge
 from okh.normalization import LocatedFact, normalize
 from okh.vocabulary import UNMAPPED
 from storage.home import Home
@@ -38,6 +40,7 @@ def group_hypergraph(key: str, extractions: pa.Table) -> Tables:
     group_name="hypergraph",
     kinds={"parquet"},
     owners=OWNERS,
+    metadata=column_metadata("hypergraph"),
     code_version=hypergraph_version(),
     ins={"extractions": dg.AssetIn(input_manager_key="group_tables")},
 )
@@ -50,11 +53,18 @@ def hypergraph(
     has one anchor; successive horizons are joined by change edges; duplicates
     collapse and keep all their source spans.
     """
-    return refresh(
+    outputs = refresh(
         context, home, "hypergraph", hypergraph_version(), input_hash=extractions.hash,
         compute=lambda key: group_hypergraph(key, extractions.read("extractions", key)),
         measure=_measure,
     )
+    return show_group(context, home, outputs, "picture of the hypergraph", _draw)
+
+
+def _draw(edges: list[Hyperedge], entities: Mapping[str, Entity]) -> bytes:
+    from okh.plots import hypergraph_picture  # matplotlib takes long to import
+
+    return hypergraph_picture(edges, entities)
 
 
 def _measure(tables: Tables) -> dict[str, int]:

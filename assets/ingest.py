@@ -5,8 +5,8 @@ What is refused goes to the quarantine with its mend; the rest of the batch goes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from okh.corpus.places import load_ports
 from okh.domain import Document, Group
 from storage.home import Home
 from storage.quarantine import Quarantined, add, list_items, remove
+from storage.tombstones import Tombstone, lift, tombstones
 
 STAGE = "ingest"
 """Stage under which refused files lie in the quarantine."""
@@ -35,6 +36,7 @@ class FileReport:
     blocks: int
     notes: tuple[str, ...]
     refused: str | None
+    hashes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -56,6 +58,11 @@ class IngestReport:
             files, documents, blocks = kinds.get(file.taken_for, (0, 0, 0))
             kinds[file.taken_for] = (files + 1, documents + file.documents, blocks + file.blocks)
         return dict(sorted(kinds.items()))
+
+    @property
+    def nothing_taken(self) -> bool:
+        """Whether all that was given was refused."""
+        return bool(self.files) and all(file.refused for file in self.files)
 
     def payload(self) -> dict[str, Any]:
         """As plain data."""
@@ -91,28 +98,65 @@ def ingest_paths(
         For an unreadable manifest or table of ports; then nothing is added.
     """
     hints = read_manifest(_csv(manifest), manifest.name) if manifest else EMPTY
-    changed_settings = _keep_settings(home, hints, ports, radius_km)
-    report = IngestReport()
-    found: list[Document] = []
-    for path in paths:
-        for result in read_path(path, hints):
-            progress(result.name)
-            _keep(home, result, path.absolute().parent / result.name)
-            found += result.documents
-            report.files.append(_file_report(result))
+    with home.lock("corpus"):
+        changed_settings = _keep_settings(home, hints, ports, radius_km)
+        report = IngestReport()
+        found: list[Document] = []
+        buried = {t.document.hash: t for t in tombstones(home)}
+        for path in paths:
+            for result in read_path(path, hints):
+                progress(result.name)
+                result = _without_forgotten(result, buried, report.warnings)
+                _keep(home, result, path.absolute().parent / result.name)
+                found += result.documents
+                report.files.append(_file_report(result))
+        lift(home, {document.hash for document in found} & set(buried))
+        _add(home, found, report, changed_settings)
+    return report
+
+
+def _without_forgotten(
+    result: ReadResult, buried: Mapping[str, Tombstone], warnings: list[str]
+) -> ReadResult:
+    """What was read without the documents that a person took out."""
+    out = {
+        d.hash for d in result.documents
+        if d.hash in buried and buried[d.hash].reason == "forgotten"
+    }
+    if not out:
+        return result
+    warnings.append(
+        f"{result.name}: {len(out)} documents were taken out with `okh forget` and stay out; "
+        "`okh forget --undo` lets them in again"
+    )
+    return replace(
+        result, documents=tuple(d for d in result.documents if d.hash not in out),
+        raw={h: data for h, data in result.raw.items() if h not in out},
+    )
+
+
+def _add(
+    home: Home, found: Sequence[Document], report: IngestReport, changed_settings: bool
+) -> None:
+    """Join what was read to the corpus, and make the groups concerned again."""
     corpus = Corpus(home)
     merged = merge(corpus.documents, found)
     corpus.save(merged.documents)
     report.added, report.aliased = len(merged.added), len(merged.aliased)
     report.superseded = len(merged.superseded)
     odd = unknown_ports(merged.added, corpus.ports)
-    report.warnings = [str(note) for note in (*merged.warnings, *odd)]
+    report.warnings += [str(note) for note in (*merged.warnings, *odd)]
     moved = (*merged.added, *merged.updated, *merged.superseded)
     # A storm that got a name leaves groups behind under its number: all of both are made again.
     touched = corpus.documents if changed_settings or merged.updated else moved
     report.changed = regroup(home, corpus, corpus.storm_years(touched))
+    grouped = {Group.parse(key).storm_year for key in read_fingerprints(home)}
+    report.warnings += [
+        f"{storm}: no port is near what its documents name, so it has no group; name ports "
+        "with --ports or widen --radius"
+        for storm in sorted(corpus.storm_years(merged.added) - grouped)
+    ]
     report.groups = len(read_fingerprints(home))
-    return report
 
 
 def regroup(home: Home, corpus: Corpus, storm_years: Iterable[str]) -> list[str]:
@@ -193,4 +237,5 @@ def _file_report(result: ReadResult) -> FileReport:
         blocks=sum(len(blocks) for blocks in result.blocks.values()),
         notes=tuple(str(note) for note in result.notes),
         refused=str(result.refused) if result.refused else None,
+        hashes=tuple(d.hash for d in result.documents),
     )

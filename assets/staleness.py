@@ -19,6 +19,7 @@ from assets.versions import (
     extractions_version,
     hypergraph_version,
 )
+from okh.domain import Group
 from okh.extraction.extractor import Extractor
 from storage.home import Home
 from storage.publish import Snapshot
@@ -41,8 +42,8 @@ def find_stale(
     home: Home, extractor: Extractor, published: Snapshot | None, pattern: str = "*"
 ) -> Staleness:
     """Groups to build (of those whose key matches ``pattern``), and whether the index is behind."""
-    store = TableStore(home)
     fingerprints = read_fingerprints(home)
+    store = TableStore(home, only=fingerprints)
     groups = tuple(sorted(fingerprints))
     current = {
         asset: {name: store.current(name) for name in names}
@@ -86,6 +87,22 @@ def _index_behind(store: TableStore, published: Snapshot | None) -> bool:
             if present != published.files.get(name, {}):
                 return True
     return False
+
+
+def newest_first(groups: Iterable[str]) -> list[str]:
+    """Group keys by year, the latest first, then by storm and port."""
+    return sorted(groups, key=lambda key: (-Group.parse(key).year, key))
+
+
+def ranges_newest_first(
+    stale: Iterable[str], ordered: Iterable[str], size: int
+) -> list[tuple[str, str]]:
+    """Ranges like those of :func:`contiguous_ranges`, a storm at a time, the latest year first."""
+    storms: dict[str, list[str]] = {}
+    for key in newest_first(stale):
+        storms.setdefault(Group.parse(key).storm_year, []).append(key)
+    keys = list(ordered)
+    return [each for members in storms.values() for each in contiguous_ranges(members, keys, size)]
 
 
 def contiguous_ranges(

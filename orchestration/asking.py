@@ -36,5 +36,8 @@ def answer(
         question = replace(understood.question, source_kind=source)  # type: ignore[arg-type]
         result = engine.ask(replace(understood, question=question))
     payload = result_payload(result, source_names(Corpus(home).documents))
-    save(home, trace_of(result, payload))
+    try:
+        save(home, trace_of(result, payload))
+    except OSError as error:
+        payload["notes"].append(f"no trace was kept: {error.strerror}")
     return payload

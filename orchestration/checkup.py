@@ -5,12 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 from okh.domain import OkhError
+from okh.llm.client import Client
+from okh.llm.errors import NotServed, RequestRefused
+from okh.llm.settings import LlmSettings
 from orchestration.services import Services
 from orchestration.settings import Settings, read_settings
 from storage.home import Home, atomic_write
@@ -73,18 +76,18 @@ def _home(path: str) -> Iterator[Finding]:
 
 
 def _endpoint(settings: Settings, path: str) -> Iterator[Finding]:
-    """Key, address, model, structured outputs and embedding dimension."""
+    """Key, address, model, structured outputs and embedding dimension.
+
+    Tries again once, not as often as a build: somebody is waiting.
+    """
+    settings = replace(settings, llm={"retries": 1, **settings.llm})
     try:
         with Services(settings, Home.open(path, create=True)) as services:
             limits = services.llm_settings()
             yield Finding("endpoint", True, limits.base_url)
+            yield _key(limits)
             client = services.client()
-            models = client.models()
-            listed = limits.model in models or not models
-            yield Finding(
-                "model", listed, limits.model,
-                f"set OKH_LLM_MODEL to one of {', '.join(models[:8])}",
-            )
+            yield _model(client)
             price = services.prices().of(limits.model)
             yield Finding(
                 "price", price is not None, "known" if price else f"none for {limits.model}",
@@ -101,6 +104,27 @@ def _endpoint(settings: Settings, path: str) -> Iterator[Finding]:
                 yield Finding("embedding", True, f"{client.embedding_model}, d = {len(vectors[0])}")
     except OkhError as error:
         yield Finding("endpoint", False, str(error), "mend this and run `okh doctor` again")
+
+
+def _model(client: Client) -> Finding:
+    """Whether the endpoint lists the model; one that lists none is asked all the same."""
+    try:
+        models = client.models()
+    except (NotServed, RequestRefused):
+        return Finding("model", True, f"{client.model}; the endpoint lists no models")
+    return Finding(
+        "model", client.model in models or not models, client.model,
+        f"set OKH_LLM_MODEL to one of {', '.join(models[:8])}",
+    )
+
+
+def _key(limits: LlmSettings) -> Finding:
+    """Whether there is a key where one is needed: never the key itself."""
+    if limits.api_key is not None:
+        return Finding("key", True, "set")
+    return Finding(
+        "key", not limits.is_openai, "not set", "set OPENAI_API_KEY; servers of your own need none"
+    )
 
 
 _WORD = {

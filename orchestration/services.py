@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from assets.embedding import EmbedderSource
-from okh.domain import OkhError
+from okh.domain import DocumentKind, OkhError
 from okh.embedding import Embedder
 from okh.extraction.extractor import Extractor
+from okh.extraction.mixed import MixedExtractor
 from okh.extraction.rules import RulesExtractor
-from okh.generation.reader import ExtractiveReader, Reader
+from okh.generation.reader import ExtractiveReader, Mode, Reader
 from orchestration.settings import Settings
 from storage.home import Home
 
@@ -40,12 +41,17 @@ class Services:
         self._open.close()
 
     def extractor(self) -> Extractor:
-        """``rules``, or a language model."""
+        """``rules``, or a language model with the rules for the kinds that they read exactly."""
         if self._settings.extractor == "rules":
             return RulesExtractor()
         from okh.extraction.openai_extractor import OpenAIExtractor
+        from storage.replies import Replies
 
-        return OpenAIExtractor(self.client(), workers=self.llm_settings().max_concurrency)
+        model = OpenAIExtractor(
+            self.client(), workers=self.llm_settings().max_concurrency, replies=Replies(self._home)
+        )
+        kinds = [kind for kind in get_args(DocumentKind) if kind in self._settings.rules_for]
+        return MixedExtractor(model, RulesExtractor(), kinds) if kinds else model
 
     def embedder_source(self) -> EmbedderSource:
         """``lsa`` is fitted on the corpus; the others are made when they are needed."""
@@ -61,16 +67,18 @@ class Services:
 
     def _openai_embedder(self) -> Embedder:
         from okh.embedding.openai import OpenAIEmbedder
+        from storage.text_vectors import TextVectors
 
-        return OpenAIEmbedder(self.client())
+        return OpenAIEmbedder(self.client(), cache=TextVectors(self._home))
 
     def reader(self) -> Reader:
         """``extractive``, or a language model."""
+        mode: Mode = "vote" if self._settings.reader_mode == "vote" else "joint"
         if self._settings.reader == "extractive":
-            return ExtractiveReader()
+            return ExtractiveReader(mode)
         from okh.generation.openai_reader import OpenAIReader
 
-        return OpenAIReader(self.client())
+        return OpenAIReader(self.client(), mode=mode)
 
     def client(self) -> Client:
         """One client, with the home's ledger."""

@@ -7,37 +7,28 @@ for is there for all, whatever crashes.
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from itertools import islice
+from collections.abc import Mapping, Sequence
 
 from okh.domain import Attribute, Fact, Mention
+from storage.database import Database, parts
 from storage.home import Home
-
-_AT_ONCE = 500
-"""Keys a query, below SQLite's limit of variables."""
 
 
 class ExtractionCache:
     """Facts by (extractor version, ``Block.content_key``)."""
 
     def __init__(self, home: Home) -> None:
-        home.cache.mkdir(parents=True, exist_ok=True)
-        self._path = home.cache / "extractions.sqlite"
-        with self._open() as base:
-            base.execute("pragma journal_mode=wal")
-            base.execute(
-                "create table if not exists facts (version text not null, key text not null, "
-                "facts text not null, primary key (version, key)) without rowid"
-            )
+        self._database = Database(
+            home, "extractions",
+            "create table if not exists facts (version text not null, key text not null, "
+            "facts text not null, primary key (version, key)) without rowid",
+        )
 
     def get_many(self, version: str, keys: Sequence[str]) -> dict[str, list[Fact]]:
         """Facts of those keys that are known."""
         found: dict[str, list[Fact]] = {}
-        with self._open() as base:
-            for some in _parts(keys):
-                marks = ",".join("?" * len(some))
+        with self._database.open() as base:
+            for some, marks in parts(keys):
                 rows = base.execute(
                     f"select key, facts from facts where version = ? and key in ({marks})",
                     (version, *some),
@@ -50,24 +41,22 @@ class ExtractionCache:
         if not facts:
             return
         rows = [(version, key, encode_facts(value)) for key, value in facts.items()]
-        with self._open() as base, base:
+        with self._database.open() as base:
             base.executemany("insert or replace into facts values (?, ?, ?)", rows)
+
+    def remove(self, keys: Sequence[str]) -> int:
+        """Take the facts of these blocks away, of all versions, and their bytes with them."""
+        count = 0
+        with self._database.erasing() as base:
+            for some, marks in parts(keys):
+                found = base.execute(f"delete from facts where key in ({marks})", some)
+                count += found.rowcount
+        return count
 
     def stats(self) -> dict[str, int]:
         """Extractor version -> number of blocks."""
-        with self._open() as base:
+        with self._database.open() as base:
             return dict(base.execute("select version, count(*) from facts group by version"))
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self._path, timeout=60)) as base:
-            yield base
-
-
-def _parts(keys: Sequence[str]) -> Iterator[list[str]]:
-    iterator = iter(keys)
-    while some := list(islice(iterator, _AT_ONCE)):
-        yield some
 
 
 def encode_facts(facts: Sequence[Fact]) -> str:

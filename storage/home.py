@@ -12,6 +12,9 @@ import hashlib
 import json
 import os
 import re
+import shutil
+import socket
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,6 +67,11 @@ class Home:
                 raise HomeError(
                     f"{home.root} is not a home: `okh ingest PATH…` makes one, "
                     "OKH_HOME or --home names another"
+                )
+            if (home.root / "corpus.parquet").exists() or home.raw.exists():
+                raise HomeError(
+                    f"{marker} is gone, and with it what the home was told (ports, radius): "
+                    "restore it from a copy"
                 )
             if home.root.exists() and not home.root.is_dir():
                 raise HomeError(f"{home.root} is a file, not a folder")
@@ -123,6 +131,20 @@ class Home:
             raise HomeError(f"{path} was changed: ingest the document again")
         return data
 
+    def remove_raw(self, digest: str) -> None:
+        """Take an original away."""
+        self._raw_path(digest).unlink(missing_ok=True)
+
+    def sweep(self) -> int:
+        """Remove what processes that died left half-written; returns the number of files."""
+        left = [p for p in sorted(self.root.rglob(f"{TEMPORARY}*"), reverse=True) if _left(p)]
+        for path in left:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        return len(left)
+
     def _raw_path(self, digest: str) -> Path:
         if not _HASH.fullmatch(digest):
             raise HomeError(f"{digest[:12]!r} is not a SHA-256")
@@ -177,6 +199,29 @@ def write_parquet(path: Path, table: pa.Table) -> None:
         pq.write_table(table, file, compression="zstd")
 
 
+def temporary_name() -> str:
+    """A name for what is being written, which tells host and process, so that others can sweep."""
+    return f"{TEMPORARY}{_HOST}-{os.getpid()}-{uuid.uuid4().hex}"
+
+
+_HOST = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+_DAY = 86400.0
+
+
+def _left(path: Path) -> bool:
+    """Whether nobody writes to a temporary file any more: its process is dead, or a day is gone."""
+    name = re.fullmatch(rf"{re.escape(TEMPORARY)}{_HOST}-(\d+)-[0-9a-f]+", path.name)
+    try:
+        if name is None:
+            return time.time() - path.stat().st_mtime > _DAY
+        os.kill(int(name[1]), 0)
+    except ProcessLookupError:
+        return True
+    except (FileNotFoundError, PermissionError):  # gone by now, or another user's process
+        return False
+    return False
+
+
 @contextmanager
 def _whole(path: Path) -> Iterator[IO[bytes]]:
     """A file that takes the place of ``path`` once its block ends without an error.
@@ -185,7 +230,7 @@ def _whole(path: Path) -> Iterator[IO[bytes]]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not tempfile's: those are readable by their owner alone, whatever the umask.
-    temporary = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}")
+    temporary = path.with_name(temporary_name())
     try:
         with temporary.open("xb") as file:
             yield file

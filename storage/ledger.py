@@ -6,14 +6,13 @@ stays, whatever becomes of the process.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, Protocol
 
-from storage.home import Home, HomeError
+from storage.database import Database
+from storage.home import Home
 
 By = Literal["day", "asset", "group", "model", "purpose", "outcome"]
 
@@ -94,34 +93,30 @@ _COLUMNS = ", ".join(f'"{name}"' for name in Row._fields)
 
 
 class CallLedger:
-    """See the module. Safe under threads: each call has a connection of its own."""
+    """See the module. Safe under threads."""
 
     def __init__(self, home: Home) -> None:
-        home.cache.mkdir(parents=True, exist_ok=True)
-        self._path = home.cache / "ledger.sqlite"
-        # SQLite does not wait for its turn at changing the journal's mode: we do.
-        with home.lock("ledger"), self._open() as base:
-            base.execute("pragma journal_mode=wal")
-            base.execute(
-                "create table if not exists calls (at text not null, purpose text not null, "
-                'asset text not null, "group" text not null, model text not null, '
-                "tokens_in integer not null, tokens_out integer not null, "
-                "tokens_cached integer not null, cost real, latency_s real not null, "
-                "attempt integer not null, outcome text not null, estimated integer not null)"
-            )
+        self._database = Database(
+            home, "ledger",
+            "create table if not exists calls (at text not null, purpose text not null, "
+            'asset text not null, "group" text not null, model text not null, '
+            "tokens_in integer not null, tokens_out integer not null, "
+            "tokens_cached integer not null, cost real, latency_s real not null, "
+            "attempt integer not null, outcome text not null, estimated integer not null)",
+        )
 
     def append(self, entry: Spend) -> None:
         """Write one attempt down."""
         values = [getattr(entry, name) for name in Row._fields]
         values[0] = _utc(entry.at).isoformat(timespec="microseconds")
         marks = ",".join("?" * len(values))
-        with self._open() as base, base:
+        with self._database.open() as base:
             base.execute(f"insert into calls ({_COLUMNS}) values ({marks})", values)
 
     def rows(self, *, since: datetime | None = None) -> list[Row]:
         """All attempts in the order of writing, or those from a moment on."""
         where, values = _since(since)
-        with self._open() as base:
+        with self._database.open() as base:
             found = base.execute(f"select {_COLUMNS} from calls{where} order by rowid", values)
             return [
                 Row._make((datetime.fromisoformat(at), *rest, bool(estimated)))
@@ -141,21 +136,8 @@ class CallLedger:
             "coalesce(sum(cost), 0.0), sum(cost is null), sum(estimated), sum(latency_s) "
             f"from calls{where} group by 1 order by 1"
         )
-        with self._open() as base:
+        with self._database.open() as base:
             return [Total(*row) for row in base.execute(query, values)]
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with closing(sqlite3.connect(self._path, timeout=60)) as base:
-                # A crash of the machine may lose the last entries, one of the process none.
-                base.execute("pragma synchronous=normal")
-                yield base
-        except sqlite3.DatabaseError as error:
-            raise HomeError(
-                f"{self._path}: {error}. Free the disk or the file; if it is damaged move it "
-                "away, a new one is begun"
-            ) from error
 
 
 def _utc(at: datetime) -> datetime:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from okh.domain import digest
-from storage.home import TEMPORARY, Home, HomeError, atomic_write, read_json
+from storage.home import Home, HomeError, atomic_write, read_json, temporary_name
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -38,7 +37,7 @@ def save_model(
     folder = _folder(home, version)
     if folder.exists():
         return version
-    temporary = home.models / f"{TEMPORARY}{uuid.uuid4().hex}"
+    temporary = home.models / temporary_name()
     try:
         atomic_write(temporary / "model.safetensors", data)
         atomic_write(temporary / "meta.json", text.encode())
@@ -62,6 +61,17 @@ def load_model(home: Home, version: str) -> tuple[Tensors, dict[str, Any]]:
         return load_file(folder / "model.safetensors"), meta
     except (SafetensorError, FileNotFoundError) as error:
         raise HomeError(f"the model {version} is damaged: {mend}") from error
+
+
+def drop_models(home: Home, keep: Collection[str]) -> list[str]:
+    """Remove the models whose version is not in ``keep``; returns their versions."""
+    gone = [
+        path for path in (home.models.iterdir() if home.models.is_dir() else ())
+        if _VERSION.fullmatch(path.name) and path.name not in keep
+    ]
+    for path in gone:
+        shutil.rmtree(path)
+    return sorted(path.name for path in gone)
 
 
 def _folder(home: Home, version: str) -> Path:

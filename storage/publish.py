@@ -70,6 +70,14 @@ def republish(home: Home, before: Snapshot, *, model: str) -> Snapshot:
         return _publish(home, replace(present, model=model))
 
 
+def unpublish_tables(home: Home) -> None:
+    """Publish no tables, with embedder and model as they are: the next build mirrors all anew."""
+    with home.lock("publish"):
+        present = snapshot(home)
+        if present is not None:
+            _publish(home, replace(present, files={}))
+
+
 def snapshot(home: Home) -> Snapshot | None:
     """The published snapshot, None before the first."""
     path = home.root / "published.json"
@@ -83,12 +91,13 @@ def snapshot(home: Home) -> Snapshot | None:
 
 
 def read_snapshot(
-    home: Home, published: Snapshot, table: str, groups: Sequence[str] | None = None
+    home: Home, published: Snapshot, table: str, groups: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
 ) -> pa.Table:
     """A table as the snapshot has it, of these groups or of all."""
     files = published.files.get(table, {})
     wanted = sorted(files) if groups is None else [g for g in groups if g in files]
-    return TableStore(home).read_files(table, [home.root / files[g] for g in wanted])
+    return TableStore(home).read_files(table, [home.root / files[g] for g in wanted], columns)
 
 
 def _publish(home: Home, what: Snapshot) -> Snapshot:

@@ -66,6 +66,9 @@ SCHEMAS: dict[str, pa.Schema] = {
         _field("reply", pa.string()),
         _field("at", TIME, null=True),
     ]),
+    "tombstones": pa.schema([
+        *_DOCUMENT, _field("reason", pa.string()), _field("at", TIME), _field("done", pa.bool_()),
+    ]),
     "documents": pa.schema([*_GROUP, *_DOCUMENT]),
     "blocks": pa.schema([
         *_GROUP,
@@ -155,9 +158,9 @@ SCHEMAS: dict[str, pa.Schema] = {
         _field("source_kind", pa.string()),
     ]),
 }
-"""Table -> schema. The first three belong to a home, the others to its groups."""
+"""Table -> schema. The first four belong to a home, the others to its groups."""
 
-BY_GROUP: tuple[str, ...] = tuple(SCHEMAS)[3:]
+BY_GROUP: tuple[str, ...] = tuple(SCHEMAS)[4:]
 """Tables that have one file a group."""
 
 

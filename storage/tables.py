@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,10 +48,15 @@ class Written:
 
 
 class TableStore:
-    """The tables by group of one home."""
+    """The tables by group of one home.
 
-    def __init__(self, home: Home) -> None:
+    With ``only``, tables of other groups count as not there: those that the corpus
+    no longer makes and that wait for their removal.
+    """
+
+    def __init__(self, home: Home, only: Collection[str] | None = None) -> None:
         self._home = home
+        self._only = None if only is None else frozenset(only)
 
     def write(
         self, name: str, group: str, table: pa.Table, *, code_version: str, input_hash: str
@@ -88,7 +93,7 @@ class TableStore:
         columns: Sequence[str] | None = None,
     ) -> pa.Table:
         """The current tables of these groups, or of all, in the order of their keys."""
-        current = self.current(name)
+        current = self.current(name, groups)
         wanted = sorted(current) if groups is None else [g for g in groups if g in current]
         return self.read_files(name, [current[g].path for g in wanted], columns)
 
@@ -107,12 +112,27 @@ class TableStore:
         except FileNotFoundError as error:
             raise HomeError(f"a file of table {name} is gone: run `okh build`") from error
 
-    def current(self, name: str) -> dict[str, TableFile]:
-        """Group -> current file, in the order of keys."""
+    def current(
+        self, name: str, groups: Collection[str] | None = None
+    ) -> dict[str, TableFile]:
+        """Group -> current file, of these groups or of all, in the order of keys."""
         folder = self._home.tables / name
         schema_of(name)
-        found = [self._file(each) for each in folder.iterdir()] if folder.is_dir() else []
-        return {f.group: f for f in sorted((f for f in found if f), key=lambda f: f.group)}
+        if groups is not None:
+            folders: Iterable[Path] = (self._folder(name, group) for group in groups)
+        else:
+            folders = folder.iterdir() if folder.is_dir() else ()
+        found = [self._file(each) for each in folders]
+        wanted = (f for f in found if f and (self._only is None or f.group in self._only))
+        return {f.group: f for f in sorted(wanted, key=lambda f: f.group)}
+
+    def versions(self, name: str, group: str) -> list[Path]:
+        """Files of one table and group that are still there, oldest first."""
+        return sorted(_versions(self._folder(name, group)))
+
+    def rows(self, path: Path) -> int:
+        """Number of rows of a file, from its footer."""
+        return int(pq.read_metadata(path).num_rows)
 
     def remove(self, name: str, group: str) -> None:
         """Take the table of one group away, with all its versions."""
@@ -120,12 +140,18 @@ class TableStore:
         if folder.is_dir():
             shutil.rmtree(folder)
 
-    def prune(self, keep: Collection[str]) -> int:
-        """Drop superseded files that are not in ``keep`` (relative paths); returns their number."""
+    def prune(self, keep: Collection[str], *, before: bool = False) -> int:
+        """Drop superseded files that are not in ``keep`` (relative paths); returns their number.
+
+        With ``before`` the last version with another content stays, too: what a new
+        one is compared with (`okh diff`).
+        """
         dropped = 0
         for folder in self._home.tables.glob("*/*"):
-            for path in sorted(_versions(folder))[:-1]:
-                if self.relative(path) not in keep:
+            paths = sorted(_versions(folder))
+            others = [p for p in paths if before and _content(p) != _content(paths[-1])]
+            for path in paths[:-1]:
+                if self.relative(path) not in keep and path not in others[-1:]:
                     path.unlink()
                     dropped += 1
         return dropped
@@ -157,6 +183,10 @@ class TableStore:
 def _versions(folder: Path) -> Iterator[Path]:
     if folder.is_dir():
         yield from (p for p in folder.iterdir() if p.suffix == ".parquet" and p.name[0].isdigit())
+
+
+def _content(path: Path) -> str:
+    return path.stem.split("-")[1]
 
 
 def content_hash(table: pa.Table) -> str:

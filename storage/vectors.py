@@ -8,7 +8,7 @@ duplicate rows; a group is replaced in one transaction by ``merge_insert`` with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -125,6 +125,11 @@ class VectorStore:
         ids, owners, hashes = (found[c].to_pylist() for c in ("id", "group", "text_hash"))
         return Rows(ids, owners, hashes, self._matrix(found["vector"]))
 
+    def ids(self, version: int | None = None) -> list[str]:
+        """Identifiers of all rows at a version, without the vectors."""
+        found = self._at(version).search().select(["id"]).limit(None).to_arrow()
+        return list(found["id"].to_pylist())
+
     def optimize(self) -> None:
         """Join fragments, and drop versions older than a week that no snapshot needs.
 
@@ -132,6 +137,19 @@ class VectorStore:
         it until another is published.
         """
         self._table.optimize(cleanup_older_than=max(_KEEP, self._age_of_published()))
+
+    def forget_history(self) -> bool:
+        """Drop every version but the present one, if that is the published one.
+
+        What was deleted from the table is still in its older versions. Returns whether
+        it was done; no writer may be at work.
+        """
+        published = snapshot(self._home)
+        if published is None or published.vectors.get(self.name) != self.version:
+            return False
+        # The published version was compacted before it was published: this adds none.
+        self._table.optimize(cleanup_older_than=timedelta(0), delete_unverified=True)
+        return True
 
     def _age_of_published(self) -> timedelta:
         published = snapshot(self._home)
@@ -171,6 +189,17 @@ class VectorStore:
         whole = column.combine_chunks()
         flat: Vectors = whole.flatten().to_numpy(zero_copy_only=False)
         return flat.reshape(-1, self._dimension)
+
+
+def drop_tables(home: Home, keep: Collection[str]) -> list[str]:
+    """Drop the vector tables that are not in ``keep``, e.g. those of a former embedder."""
+    if not home.lance.is_dir():
+        return []
+    base = lancedb.connect(str(home.lance))
+    gone = [name for name in base.list_tables().tables if name not in keep]
+    for name in gone:
+        base.drop_table(name)
+    return gone
 
 
 def _in(column: str, values: Iterable[str]) -> str:

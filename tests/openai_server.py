@@ -72,6 +72,8 @@ class Request:
     path: str
     body: Mapping[str, Any]
     headers: Mapping[str, str]
+    at: float = 0.0
+    """When it came, on the monotonic clock."""
 
     @property
     def messages(self) -> list[dict[str, str]]:
@@ -258,7 +260,7 @@ class _Handler(BaseHTTPRequestHandler):
         owner = self.server.owner
         length = int(self.headers.get("Content-Length", 0))
         body = json.loads(self.rfile.read(length) or b"{}")
-        request = Request(self.path, body, dict(self.headers.items()))
+        request = Request(self.path, body, dict(self.headers.items()), time.monotonic())
         fault = owner._arrived(request)
         if owner.delay_s:
             time.sleep(owner.delay_s)
@@ -276,7 +278,7 @@ class _Handler(BaseHTTPRequestHandler):
             usage = payload.get("usage", {}) if isinstance(payload, dict) else {}
             # Booked first, so that the book is up to date when the client has its answer.
             owner._answered(status, usage)
-            if fault is Fault.NO_USAGE:
+            if fault is Fault.NO_USAGE and isinstance(payload, dict):
                 payload.pop("usage", None)
             self._send(status, payload, headers)
 
@@ -289,10 +291,11 @@ class _Handler(BaseHTTPRequestHandler):
             headers = {}
             if fault is Fault.RATE_LIMIT and owner.retry_after is not None:
                 headers["Retry-After"] = owner.retry_after
-            echo = {
+            echoes: dict[Fault | None, str] = {
                 Fault.AUTH: request.headers.get("Authorization", ""),
                 Fault.REFUSE: request.text,
-            }.get(fault, "")
+            }
+            echo = echoes.get(fault, "")
             return status, headers, _error(f"{message} {echo}", code=code)
         for name in owner.unknown_parameters & request.body.keys():
             message = f"Unsupported parameter: '{name}' is not supported with this model."

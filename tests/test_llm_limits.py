@@ -135,7 +135,7 @@ def test_a_call_waits_for_the_true_cost_of_those_in_flight() -> None:
     first.settle(0.1)
     thread.join(5)
     assert budget.spent == pytest.approx(0.9)
-    with pytest.raises(BudgetExceeded, match=r"\$0.9000 of the budget of \$1.00"):
+    with pytest.raises(BudgetExceeded, match=r"\$0.9000 of the budget of \$1 are"):
         budget.reserve(0.2)
 
 

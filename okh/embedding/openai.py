@@ -71,7 +71,7 @@ class OpenAIEmbedder:
     def dimension(self) -> int:
         """d, from the reply."""
         if self._dimension is None:
-            self._call(["storm"])
+            self.embed(["storm"])
         assert self._dimension is not None
         return self._dimension
 

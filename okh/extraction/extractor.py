@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from okh.domain import Block, Fact
+
+if TYPE_CHECKING:
+    from okh.llm.dialog import Outcome
 
 
 class Extractor(Protocol):
@@ -25,6 +29,25 @@ class Extractor(Protocol):
         ...
 
     def extract(self, block: Block) -> list[Fact]: ...
+
+
+@runtime_checkable
+class Billed(Protocol):
+    """An extractor that asks an endpoint about each block, beside being an ``Extractor``."""
+
+    def request(
+        self, block: Block
+    ) -> tuple[list[dict[str, str]], Mapping[str, object]]:
+        """Messages and schema of a block's first call."""
+        ...
+
+    def extract_noted(self, block: Block) -> Outcome[list[Fact]]:
+        """Facts, with what it took to get them."""
+        ...
+
+    def forget(self, block: Block) -> None:
+        """Drop the replies kept for a block: its facts are stored, or it is to be asked anew."""
+        ...
 
 
 _SPACE = re.compile(r"\s+")

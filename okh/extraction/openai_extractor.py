@@ -18,9 +18,10 @@ from okh.llm.dialog import Ask, Notes, Outcome, ReplyRejected, Unusable, convers
 from okh.llm.errors import RequestRefused
 from okh.llm.prompts import Message, Prompt, load_prompt, mark
 from okh.llm.protocol import ChatClient, Reply
+from okh.llm.recall import SCOPE, RecallingClient, ReplyStore
 from okh.vocabulary import CYCLONE_PORTS, Vocabulary
 
-VERSION = "1"
+VERSION = "2"
 """Raise when the same reply would give other facts of a block."""
 
 MAX_PIECES = 12
@@ -68,6 +69,9 @@ class OpenAIExtractor:
     observe
         Called with each block and what its extraction took (level, calls, repairs, tokens),
         also for one that is rejected. May be called from several threads.
+    replies
+        Where the replies of a block are kept until :meth:`forget`, so that a block whose
+        reading was cut off by a crash, or rejected, costs nothing the next time.
     """
 
     name = "openai"
@@ -76,10 +80,12 @@ class OpenAIExtractor:
         self, client: ChatClient, vocabulary: Vocabulary = CYCLONE_PORTS, *,
         workers: int = 8, max_tokens: int | None = None, prompt: Prompt | None = None,
         observe: Callable[[Block, Notes], None] | None = None,
+        replies: ReplyStore | None = None,
     ) -> None:
         self.workers = workers
-        self._client, self._vocabulary, self._max_tokens = client, vocabulary, max_tokens
-        self._observe = observe
+        self._replies, self._observe = replies, observe
+        self._client: ChatClient = RecallingClient(client, replies) if replies else client
+        self._vocabulary, self._max_tokens = vocabulary, max_tokens
         self._schema = schema.facts_schema(vocabulary)
         self._prompt = (prompt or load_prompt("okh.extraction", "extract_v1")).bind(
             relations=schema.relation_list(vocabulary),
@@ -102,6 +108,11 @@ class OpenAIExtractor:
     def request(self, block: Block) -> tuple[list[Message], dict[str, object]]:
         """Messages and schema of a block's first call: for estimates and batches."""
         return self._messages(block, _whole(block)), self._schema
+
+    def forget(self, block: Block) -> None:
+        """Drop the replies kept for a block."""
+        if self._replies is not None:
+            self._replies.drop(block.content_key)
 
     def extract_noted(self, block: Block) -> Outcome[list[Fact]]:
         """Facts of one block, with what it took to get them.
@@ -159,7 +170,7 @@ class OpenAIExtractor:
         return outcome.value, outcome.notes
 
     def _ask(self, block: Block) -> Ask:
-        context = {"asset": "extractions"}
+        context = {"asset": "extractions", SCOPE: block.content_key}
         if block.storm is not None and block.year is not None:
             context["group"] = f"{block.storm}-{block.year}"
         return Ask("extraction", self._schema, "facts", self._max_tokens, context)
@@ -174,6 +185,8 @@ class OpenAIExtractor:
         def read(reply: Reply) -> tuple[_Reading, tuple[str, ...]]:
             nonlocal doubted
             if reply.finish_reason == "length":
+                if _middle(text, _Piece(0, len(text))) is None:
+                    raise Unusable("the reply was cut off: leave the descriptions empty")
                 items = salvage_items(reply.text, schema.ENVELOPE)
                 return _Reading(schema.leading_drafts(items, self._vocabulary), reply.text), ()
             try:
@@ -232,19 +245,26 @@ def _before(at: int, piece: _Piece, found: list[Fact]) -> list[Fact]:
     return [fact for fact in found if not fact.end or fact.start < at]
 
 
-_BREAKS = (re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?])\s+"), re.compile(r"\n"),
-           re.compile(r"\s+"))
+_PARAGRAPH, _SENTENCE, _LINE = (
+    re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?])\s+"), re.compile(r"\n")
+)
 
 
 def _middle(text: str, piece: _Piece) -> int | None:
-    """A break near the middle of a piece: of paragraphs, else sentences, lines, words."""
+    """The break nearest to the middle of a piece: of paragraphs, else of sentences or rows.
+
+    Never within a sentence: neither half would state what the whole does, and its facts
+    would be lost without a word.
+    """
     length = piece.end - piece.start
     if length < _SMALLEST_PIECE:
         return None
-    low, high = piece.start + length // 4, piece.end - length // 4
     half = piece.start + length // 2
-    for pattern in _BREAKS:
-        ends = [m.end() for m in pattern.finditer(text, low, high)]
+    ends_one = text[: piece.end].rstrip()[-1:] in ".!?"
+    prose = ends_one or _SENTENCE.search(text, piece.start, piece.end)
+    for pattern in (_PARAGRAPH, _SENTENCE if prose else _LINE):
+        found = (m.end() for m in pattern.finditer(text, piece.start, piece.end))
+        ends = [end for end in found if piece.start < end < piece.end]
         if ends:
             return min(ends, key=lambda end: (abs(end - half), end))
     return None

@@ -228,7 +228,7 @@ def category(s: Statement) -> Iterator[Fact]:
 
 _MAX_WIND = re.compile(
     r"(?:max(?:imum|\.)?\s+(?:sustained\s+)?winds?|winds?\s+(?:near|of)\s+(?=\d+\s*\w+\s+at\s+(?:its|the)"
-    r"\s+(?:cent|core))|(?:peak|top)\s+(?:sustained\s+)?winds?|sustained\s+winds?)"
+    r"\s+(?:cent|core))|(?:hurricane|storm|depression|cyclone)\s+with\s+winds?|(?:peak|top)\s+(?:sustained\s+)?winds?|sustained\s+winds?)"
     r"(?:\s+(?:speed|are|is|were|was|of|near|about|around|at|to|increased|have))*\s*[:=]?\s*"
     + amount("v") + r"\s*" + SPEED_UNIT,
     re.IGNORECASE,

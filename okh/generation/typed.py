@@ -191,7 +191,7 @@ def _ranked(
 
 def _changed(target: Target, reading: Reading, best: Statement) -> Verdict | None:
     """Whether the value of the best slot went the way that is asked."""
-    history = reading.histories[best.slot]
+    history = reading.histories.get(best.slot, [best])
     before, after = _ends(history, target.since_h)
     if before is None or after is None:
         return None
@@ -357,7 +357,7 @@ def _described(
         return Verdict(text, 1.0, best, "as stated", text)
     told: dict[Slot, Statement] = {s.slot: s for s in (*beside, *standing)}
     parts = dict.fromkeys(
-        _part(s, reading.histories[s.slot]) for s in list(told.values())[:_MOST_PARTS]
+        _part(s, reading.histories.get(s.slot, [s])) for s in list(told.values())[:_MOST_PARTS]
     )
     text = "; ".join(parts)
     return Verdict(_sentence(text), 1.0, best, f"{len(parts)} standing statements", text)

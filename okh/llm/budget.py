@@ -39,7 +39,7 @@ class Budget:
                 if not self._reserved:
                     raise BudgetExceeded(
                         f"the next call may cost ${most:.4f}, and ${self._spent:.4f} of the "
-                        f"budget of ${self.limit:.2f} are spent: raise the budget and start "
+                        f"budget of ${self.limit:g} are spent: raise the budget and start "
                         "again, what was answered is kept"
                     )
                 self._changed.wait()

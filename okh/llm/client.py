@@ -340,8 +340,15 @@ class Client:
     def _persist(self, call: _Call[T]) -> _Done[T]:
         return persist(
             lambda number: self._attempt(call, number),
-            self.settings, sleep=self._sleep, rng=self._rng,
+            self.settings, sleep=self._pause, rng=self._rng,
         )
+
+    def _pause(self, seconds: float) -> None:
+        """Wait before another attempt; an endpoint given up meanwhile is not waited for."""
+        if self._sleep is time.sleep:
+            self._breaker.wait(seconds)
+        else:
+            self._sleep(seconds)
 
     def _attempt(self, call: _Call[T], number: int) -> _Done[T]:
         """One attempt within all limits. Raises ``Again`` where another may go better."""
@@ -382,7 +389,7 @@ class Client:
     def _failure(self, call: _Call[T], answer: Answer | NoAnswer, book: Booking) -> Exception:
         """Book an attempt that brought nothing; the error it is to end in."""
         if isinstance(answer, NoAnswer):
-            self._breaker.failed(answer.reason)
+            self._breaker.failed(answer.reason, reached=answer.sent)
             if answer.sent:
                 book.enter(Outcome.UNANSWERED)
             else:

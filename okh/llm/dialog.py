@@ -21,6 +21,9 @@ T = TypeVar("T")
 REPAIR_TURNS = 2
 """Turns after the first in which a reply may be mended (method.md §3)."""
 
+TURN = "turn"
+"""Key of a call's context that counts the turns of its dialog: two may ask the same."""
+
 _SHOWN_REPLY = 12_000
 """Characters of an unusable reply that its own repair turn shows."""
 
@@ -146,7 +149,7 @@ def converse(
         reply = client.chat(
             messages, purpose=ask.purpose if turn == 0 else f"{ask.purpose}-repair",
             schema=ask.schema, schema_name=ask.schema_name, max_tokens=ask.max_tokens,
-            context=ask.context,
+            context={**ask.context, TURN: str(turn)},
         )
         notes = notes.with_reply(reply)
         try:

@@ -74,7 +74,8 @@ def _cost(piece: str) -> float:
         alike = len(set(word.rstrip())) == 1  # dots, dashes, rulers
         return 1.0 + (_PER_LIKE_SIGN if alike else _PER_SIGN) * max(0, len(piece) - 3)
     if not word.isascii():  # letters of other scripts come in twos at best
-        return max(1.0, 0.6 * len(word))
+        foreign = sum(not letter.isascii() for letter in word)
+        return max(1.0, 0.6 * foreign + 0.25 * (len(word) - foreign))
     means: tuple[float, ...]
     if len(word) > 1 and word.isupper():
         means = _CAPITALS

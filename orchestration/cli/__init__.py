@@ -9,11 +9,10 @@ from __future__ import annotations
 import sys
 
 import typer
+from rich.markup import escape
 
 from okh.domain import OkhError
-from orchestration.cli.shared import errors
-
-FAILURE, USER_ERROR, NO_EVIDENCE = 1, 2, 3
+from orchestration.cli.shared import FAILURE, NO_EVIDENCE, USER_ERROR, errors
 
 app = typer.Typer(
     name="okh", no_args_is_help=True, add_completion=False,
@@ -23,7 +22,18 @@ app = typer.Typer(
 
 
 def _register() -> None:
-    from orchestration.cli import ask, build, demo, export, llm, quarantine, show
+    from orchestration.cli import (
+        ask,
+        backfill,
+        build,
+        demo,
+        diff,
+        export,
+        llm,
+        maintain,
+        quarantine,
+        show,
+    )
 
     app.command("demo")(demo.demo)
     app.command("ingest")(build.ingest)
@@ -33,6 +43,12 @@ def _register() -> None:
     app.command("status")(show.status)
     app.command("export")(export.export)
     app.command("costs")(llm.costs)
+    app.command("backfill")(backfill.backfill)
+    app.command("diff")(diff.diff)
+    app.command("forget")(maintain.forget)
+    app.command("maintain")(maintain.maintain)
+    app.command("backup")(maintain.backup)
+    app.command("restore")(maintain.restore)
     app.command("doctor")(llm.doctor)
     app.add_typer(quarantine.app, name="quarantine")
 
@@ -45,8 +61,12 @@ def main() -> None:
     try:
         app()
     except OkhError as error:
-        errors.print(f"[bold red]error:[/] {error}", highlight=False, markup=True)
+        errors.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
         sys.exit(USER_ERROR)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        errors.print(f"[bold red]error:[/] {escape(f'{error.strerror or error}{where}')}")
+        sys.exit(FAILURE)
 
 
 __all__ = ["FAILURE", "NO_EVIDENCE", "USER_ERROR", "app", "main"]

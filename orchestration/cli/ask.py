@@ -7,14 +7,13 @@ from typing import Annotated
 import typer
 
 from orchestration.cli.shared import (
+    NO_EVIDENCE,
     HomeOption,
     JsonOption,
     console,
     open_home,
     print_json,
 )
-
-NO_EVIDENCE = 3
 
 
 def ask(

@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from orchestration.cli.shared import (
+    USER_ERROR,
     HomeOption,
     JsonOption,
     UserError,
@@ -51,7 +52,7 @@ def ingest(
         )
     if json_:
         print_json({"schema": "okh.ingest/1", **report.payload()})
-        return
+        raise typer.Exit(USER_ERROR if report.nothing_taken else 0)
     table = Table(title="taken for", title_justify="left")
     for column in ("kind", "files", "documents", "blocks"):
         table.add_column(column, justify="left" if column == "kind" else "right")
@@ -62,7 +63,7 @@ def ingest(
         if file.refused:
             console.print(f"refused: {file.refused}", style="yellow", markup=False)
         for note in file.notes:
-            console.print(f"note: {file.name}: {note}", style="dim", markup=False)
+            console.print(f"note: {note}", style="dim", markup=False)
     for warning in report.warnings:
         console.print(f"warning: {warning}", style="yellow", markup=False)
     console.print(
@@ -70,6 +71,8 @@ def ingest(
         f"{report.superseded} superseded; {report.groups} groups, "
         f"{len(report.changed)} of them new or changed. Next: okh build", markup=False,
     )
+    if report.nothing_taken:
+        raise typer.Exit(USER_ERROR)
 
 
 def build(
@@ -108,7 +111,8 @@ def build(
             "schema": "okh.build/1", "groups": report.groups, "stale": dict(report.stale),
             "runs": report.runs, "seconds": round(report.seconds, 2),
             "index_built": report.index_built, "snapshot": report.snapshot,
-            "failures": report.failures,
+            "failures": report.failures, "checks": report.checks,
+            "stopped": report.cut_short, "left": report.left,
         })
     elif report.did_nothing:
         console.print(
@@ -117,10 +121,17 @@ def build(
         )
     else:
         console.print(
-            f"{len(report.stale)} of {report.groups} groups built in {report.runs} runs, "
-            f"{report.seconds:.1f} s; snapshot {report.snapshot}."
+            f"{len(report.stale) - report.left} of {report.groups} groups built in "
+            f"{report.runs} runs, {report.seconds:.1f} s; snapshot {report.snapshot}."
         )
-    for failure in report.failures:
+    for check in report.checks:
+        console.print(f"check failed: {check}", style="yellow", markup=False)
+    if report.cut_short:
+        console.print(
+            f"stopped: {report.cut_short}. Still to be built: {report.left} groups and the index; "
+            "`okh build` goes on where this one stopped.", style="bold red", markup=False,
+        )
+    for failure in report.failures if not report.cut_short else ():
         console.print(f"failed: {failure}", style="bold red", markup=False)
     if report.failures:
         raise typer.Exit(1)
@@ -144,7 +155,10 @@ def _dry_run(home: Home, pattern: str, json_: bool) -> None:
         console.print(f"  {key}", markup=False)
     if len(staleness.reasons) > 20:
         console.print(f"  and {len(staleness.reasons) - 20} more")
-    console.print(f"blocks to extract: {estimate.blocks}", markup=False)
+    console.print(
+        f"blocks to extract: {estimate.blocks}, by calls to a model: {estimate.calls}",
+        markup=False,
+    )
     if estimate.tokens_in:
         most = estimate.dollars_most
         dollars = "the model has no price" if most is None else f"${most:.2f} at most"

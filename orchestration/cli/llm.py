@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from orchestration.cli.shared import HomeOption, JsonOption, console, open_home, print_json
@@ -39,17 +40,26 @@ def costs(
     if not totals:
         console.print("No call was made from this home.")
         return
-    names = list(asdict(totals[0]))
-    table = Table()
-    for name in names:
-        table.add_column(name, justify="left" if name == "key" else "right")
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in asdict(totals[0]):
+        header = by.value if name == "key" else _HEADERS.get(name, name)
+        table.add_column(header, justify="left" if name == "key" else "right")
     for total in totals:
         table.add_row(*(_cell(value) for value in asdict(total).values()))
     console.print(table)
 
 
+_HEADERS = {
+    "tokens_in": "in", "tokens_out": "out", "tokens_cached": "cached", "cost": "dollars",
+    "latency_s": "seconds", "estimated": "guessed",
+}
+"""Names of columns that are short enough for eighty characters."""
+
+
 def _cell(value: object) -> str:
-    return f"{value:,.4f}" if isinstance(value, float) else "" if value is None else str(value)
+    if isinstance(value, float):
+        return f"{value:,.4f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def doctor(home: HomeOption = None, json_: JsonOption = False) -> None:

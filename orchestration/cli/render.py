@@ -89,8 +89,7 @@ def answer_panel(payload: Mapping[str, Any]) -> Panel:
     if details:
         lines.append(Text(details, style="dim"))
     if answer["trajectory"] is not None:
-        lines.append(Text(
-            f"decided by trajectory {answer['trajectory']}, step {answer['step']}", style="dim"
-        ))
+        step = f", step {answer['step']}" if answer["step"] is not None else ""
+        lines.append(Text(f"decided by trajectory {answer['trajectory']}{step}", style="dim"))
     title = f"Answer ({answer['type']}, confidence {answer['confidence']:.2f})"
     return Panel(Group(*lines), title=title, title_align="left")

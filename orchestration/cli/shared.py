@@ -20,6 +20,9 @@ from storage.home import Home
 console = Console(highlight=False, soft_wrap=False)
 errors = Console(stderr=True, highlight=False)
 
+FAILURE, USER_ERROR, NO_EVIDENCE = 1, 2, 3
+"""Exit codes beside 0."""
+
 HomeOption = Annotated[
     str | None,
     typer.Option("--home", help="The home. Default: OKH_HOME, else .okh", show_default=False),

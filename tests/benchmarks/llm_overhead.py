@@ -14,18 +14,23 @@ import time
 from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection
+from tempfile import TemporaryDirectory
+
+from pydantic import SecretStr
 
 from okh.corpus.advisory import parse_advisory
 from okh.corpus.bulletin import parse_bulletins
 from okh.corpus.scenario import parse_scenario
 from okh.corpus.wind_table import parse_wind_table
 from okh.domain import Block, Fact
-from okh.extraction.extractor import Extractor, is_grounded
+from okh.extraction.extractor import is_grounded
 from okh.extraction.openai_extractor import OpenAIExtractor
 from okh.extraction.rules import RulesExtractor
 from okh.llm.client import Client
 from okh.llm.settings import LlmSettings
 from okh.sample import SAMPLE_DIR, documents
+from storage.home import Home
+from storage.replies import Replies
 from tests.fake_chat import FakeChat
 from tests.openai_server import OpenAIServer
 
@@ -56,7 +61,7 @@ def as_reply(facts: list[Fact]) -> str:
             "evidence": fact.evidence, "relation": fact.relation, "confidence": fact.confidence,
             "entities": [
                 {"name": m.name, "type": m.type, "description": "", "confidence": m.confidence}
-                for m in fact.mentions
+                for m in fact.mentions if m.origin == "text"
             ],
             "attributes": [
                 {"key": a.key, "value": a.value, "unit": a.unit} for a in fact.attributes
@@ -96,16 +101,18 @@ class Overhead:
     calls: int
 
 
-def measure(extractor: Extractor) -> Overhead:
+def measure(extractor: OpenAIExtractor) -> Overhead:
     """Extract all blocks one after another, after one that warms up."""
     blocks = sample_blocks()
     extractor.extract(blocks[0])
+    extractor.forget(blocks[0])
     walls: list[float] = []
     facts: list[tuple[Fact, Block]] = []
     before = time.process_time()
     for block in blocks:
         start = time.perf_counter()
         facts += [(fact, block) for fact in extractor.extract(block)]
+        extractor.forget(block)
         walls.append(time.perf_counter() - start)
     cpu = time.process_time() - before
     return Overhead(
@@ -115,13 +122,15 @@ def measure(extractor: Extractor) -> Overhead:
 
 
 def with_client() -> Overhead:
-    """Over a real socket."""
+    """Over a real socket, with the replies kept until a block is done."""
     ours, theirs = multiprocessing.Pipe()
     server = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,))
     server.start()
     try:
-        with Client(LlmSettings(base_url=ours.recv(), api_key="sk-benchmark")) as client:
-            found = measure(OpenAIExtractor(client))
+        settings = LlmSettings(base_url=ours.recv(), api_key=SecretStr("sk-benchmark"))
+        with TemporaryDirectory() as folder, Client(settings) as client:
+            home = Home.open(folder, create=True)
+            found = measure(OpenAIExtractor(client, replies=Replies(home)))
         ours.send("stop")
         assert ours.recv() == found.calls
     finally:

@@ -63,7 +63,7 @@ def _fill(root: str, name: str) -> None:
 def _fill_and_die(root: str) -> None:
     cache = ExtractionCache(Home.open(root))
     cache.put_many("v", {"paid": FACTS})
-    with cache._open() as base:
+    with cache._database.open() as base:
         base.execute("insert into facts values ('v', 'half', '[]')")
         os._exit(some.CRASHED)
 

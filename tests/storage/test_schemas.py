@@ -59,7 +59,7 @@ def test_a_table_that_is_not_there_is_named() -> None:
 
 
 def test_tables_by_group_have_storm_year_and_port() -> None:
-    assert {"corpus", "groups", "quarantine"} == set(SCHEMAS) - set(BY_GROUP)
+    assert {"corpus", "groups", "quarantine", "tombstones"} == set(SCHEMAS) - set(BY_GROUP)
     for name in BY_GROUP:
         for column in ("group", "storm", "year", "port"):
             assert not SCHEMAS[name].field(column).nullable
