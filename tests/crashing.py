@@ -30,10 +30,12 @@ class Builder:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )
 
-    def build(self, home: Path, files: Sequence[Path], ports: Path, *, kill_at: int = 0) -> int:
+    def build(
+        self, home: Path, files: Sequence[Path], ports: Path | None, *, kill_at: int = 0
+    ) -> int:
         """Ingest and build; returns the number of points passed, or -1 if it was killed."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        order = [str(home), [str(f) for f in files], str(ports), kill_at]
+        order = [str(home), [str(f) for f in files], ports and str(ports), kill_at]
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
         return int(json.loads(self._process.stdout.readline()))
@@ -71,7 +73,7 @@ def serve() -> None:
         sys.stdout.flush()
 
 
-def _build(home: str, files: Sequence[str], ports: str, kill_at: int) -> int:
+def _build(home: str, files: Sequence[str], ports: str | None, kill_at: int) -> int:
     """One build in this process, which kills itself at a point; returns the points passed."""
     points = 0
 
@@ -89,7 +91,7 @@ def _build(home: str, files: Sequence[str], ports: str, kill_at: int) -> int:
     from storage.home import Home
 
     opened = Home.open(home, create=True)
-    ingest_paths(opened, [Path(f) for f in files], ports=Path(ports))
+    ingest_paths(opened, [Path(f) for f in files], ports=Path(ports) if ports else None)
     with open_instance(opened) as instance:
         report = build(opened, instance)
     return points if not report.failures else -3

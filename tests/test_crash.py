@@ -73,19 +73,20 @@ def assert_same(left: Home, right: Home) -> None:
 
 
 def crash_and_compare(
-    builder: Builder, tmp_path: Path, files: list[Path], *, kills: int, seed: int
+    builder: Builder, tmp_path: Path, files: list[Path], *, kills: int, seed: int,
+    ports: Path | None = PORTS_CSV,
 ) -> int:
     """Build once undisturbed and once with kills; returns how often it was killed."""
-    points = builder.build(tmp_path / "calm", files, PORTS_CSV)
+    points = builder.build(tmp_path / "calm", files, ports)
     assert points > 0
     chance, root, killed, left = random.Random(seed), tmp_path / "crashed", 0, points
     for _ in range(kills):
         # What was done is not done again: a later start passes fewer points.
         at = chance.randint(1, max(left // 2, 20))
-        if builder.build(root, files, PORTS_CSV, kill_at=at) == -1:
+        if builder.build(root, files, ports, kill_at=at) == -1:
             killed, left = killed + 1, left - at
         assert_readable(root)
-    assert builder.build(root, files, PORTS_CSV) > 0
+    assert builder.build(root, files, ports) > 0
     assert_readable(root)
     crashed = Home.open(root)
     assert_same(Home.open(tmp_path / "calm"), crashed)

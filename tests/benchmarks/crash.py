@@ -25,7 +25,9 @@ def main(seed: int) -> None:
     started, builder = time.monotonic(), Builder(ROOT)
     with tempfile.TemporaryDirectory(prefix="okh-crash-") as folder:
         try:
-            killed = crash_and_compare(builder, Path(folder), files, kills=KILLS, seed=seed)
+            killed = crash_and_compare(
+                builder, Path(folder), files, kills=KILLS, seed=seed, ports=None
+            )
         finally:
             builder.close()
         groups = len(TableStore(Home.open(Path(folder) / "crashed")).current("hyperedges"))
